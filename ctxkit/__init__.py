@@ -1,0 +1,129 @@
+"""ctxkit decides what a language model sees: conversations in the provider's own JSON, made to fit a budget.
+
+    from ctxkit import Budget, ContextManager
+
+    context = ContextManager("openai-chat", Budget(window=8_000, reply=1_000), "hybrid")
+    context.add({"role": "user", "content": "Hello"})
+    request = context.prepare_sync()
+
+Names are imported when they are first used, so that `import ctxkit` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ctxkit.core.budget import Budget, Region
+    from ctxkit.core.conversation import Turn, Unit
+    from ctxkit.core.edits import (
+        Close,
+        Drop,
+        Edit,
+        Pin,
+        Plan,
+        Remember,
+        Replace,
+        Retract,
+        Shorten,
+        Strip,
+        Unpin,
+    )
+    from ctxkit.core.facts import Fact
+    from ctxkit.core.items import Item, Part, PartKind, Role
+    from ctxkit.core.view import View
+    from ctxkit.errors import (
+        BudgetExceededError,
+        ConfigError,
+        ConversationError,
+        CtxkitError,
+        OpenCallsError,
+        PlanError,
+        PlanRejected,
+        ProviderFormatError,
+        StrategyError,
+        UnknownHandleError,
+        UnknownPluginError,
+    )
+    from ctxkit.explain import Explanation
+    from ctxkit.hooks import hook
+    from ctxkit.manager import ContextManager, Request
+    from ctxkit.report import Report
+    from ctxkit.strategy import CompressionStrategy, Services
+
+_HOMES = {
+    "ctxkit.core.budget": ("Budget", "Region"),
+    "ctxkit.core.conversation": ("Turn", "Unit"),
+    "ctxkit.core.edits": (
+        "Close", "Drop", "Edit", "Pin", "Plan", "Remember", "Replace", "Retract", "Shorten", "Strip", "Unpin",
+    ),
+    "ctxkit.core.facts": ("Fact",),
+    "ctxkit.core.items": ("Item", "Part", "PartKind", "Role"),
+    "ctxkit.core.view": ("View",),
+    "ctxkit.errors": (
+        "BudgetExceededError", "ConfigError", "ConversationError", "CtxkitError", "OpenCallsError", "PlanError",
+        "PlanRejected", "ProviderFormatError", "StrategyError", "UnknownHandleError", "UnknownPluginError",
+    ),
+    "ctxkit.explain": ("Explanation",),
+    "ctxkit.hooks": ("hook",),
+    "ctxkit.manager": ("ContextManager", "Request"),
+    "ctxkit.report": ("Report",),
+    "ctxkit.strategy": ("CompressionStrategy", "Services"),
+}  # fmt: skip
+
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Budget",
+    "BudgetExceededError",
+    "Close",
+    "CompressionStrategy",
+    "ConfigError",
+    "ContextManager",
+    "ConversationError",
+    "CtxkitError",
+    "Drop",
+    "Edit",
+    "Explanation",
+    "Fact",
+    "Item",
+    "OpenCallsError",
+    "Part",
+    "PartKind",
+    "Pin",
+    "Plan",
+    "PlanError",
+    "PlanRejected",
+    "ProviderFormatError",
+    "Region",
+    "Remember",
+    "Replace",
+    "Report",
+    "Request",
+    "Retract",
+    "Role",
+    "Services",
+    "Shorten",
+    "StrategyError",
+    "Strip",
+    "Turn",
+    "Unit",
+    "UnknownHandleError",
+    "UnknownPluginError",
+    "Unpin",
+    "View",
+    "hook",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'ctxkit' has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

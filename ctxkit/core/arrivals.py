@@ -1,0 +1,249 @@
+"""Arrivals: how new entries come into a state, each into its unit and its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ctxkit.core.items import Call, Item, PartKind, Result, Role, Shape
+from ctxkit.core.marks import fence, is_marked, marked
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter, OpenCall, State, ledger_of
+from ctxkit.errors import ProviderFormatError
+
+__all__ = ["Arrival", "append"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An entry that comes in: as received, its region if the caller names one, its size if it is known."""
+
+    raw: Entry
+    region: str = ""
+    tokens: int | None = None
+
+
+def append(state: State, arrivals: Iterable[Arrival], meter: Meter) -> tuple[State, list[Item], list[str]]:
+    """The state with entries added, each as the item it arrived as, and what had to be normalised.
+
+    An entry is added at the end, except a late result where the format wants it beside its call.
+
+    Raises:
+        ProviderFormatError: an entry is malformed, or answers no call that waits; nothing is added.
+    """
+    desk = _Desk(state, meter)
+    for arrival in arrivals:
+        desk.add(arrival)
+    return desk.state(), desk.arrived, desk.normalised
+
+
+class _Desk:
+    """The next state in the making."""
+
+    def __init__(self, state: State, meter: Meter) -> None:
+        self._before = state
+        self._meter = meter
+        self._provider = meter.provider
+        self._items = list(state.items)
+        self._open = OpenCalls(state.open)
+        self._lost = OpenCalls(OpenCall(call, -1, -1) for call in state.lost)
+        self._turn = state.turn
+        self._next_id = state.next_id
+        self._call_ids: set[str | None] | None = None
+        self.arrived: list[Item] = []
+        self.normalised: list[str] = []
+
+    def state(self) -> State:
+        return replace(
+            self._before,
+            items=tuple(self._items),
+            open=tuple(self._open),
+            lost=tuple(open_call.call for open_call in self._lost),
+            turn=self._turn,
+            next_id=self._next_id,
+            ledger=ledger_of(self._items),
+        )
+
+    def add(self, arrival: Arrival) -> None:
+        shape = self._shape(arrival.raw)
+        self._check_ids(shape)
+        if shape.results and all(self._lost.find(result) is not None for result in shape.results):
+            self._add_result_of_lost(arrival, shape)
+            return
+        owner = self._owner(shape) if shape.results else None
+        if shape.words and shape.role is Role.USER:
+            self._turn += 1
+        unit, turn = (self._unit(shape), self._turn) if owner is None else (owner.unit, owner.turn)
+        item = self._arrive(arrival, shape, unit, turn)
+        if owner is not None and self._provider.results_adjacent and self._items[-1].unit != unit:
+            self._insert_late(item)
+        else:
+            self._items.append(item)
+        for call in shape.calls:
+            self._open.add(OpenCall(call, unit, turn))
+
+    def _check_ids(self, shape: Shape) -> None:
+        if not shape.calls or not self._provider.unique_call_ids:
+            return
+        if self._call_ids is None:
+            self._call_ids = {call.id for item in self._items for call in item.shape.calls}
+        for call in shape.calls:
+            if call.id in self._call_ids:
+                raise self._error(f"call id {call.id!r} is used twice")
+            self._call_ids.add(call.id)
+
+    def _arrive(self, arrival: Arrival, shape: Shape, unit: int, turn: int) -> Item:
+        tokens = self._meter.entry(arrival.raw) if arrival.tokens is None else arrival.tokens
+        region = arrival.region or self._region(shape)
+        item = Item(self._next_id, arrival.raw, shape, unit, turn, tokens, region)
+        self._next_id += 1
+        self.arrived.append(item)
+        return item
+
+    def _shape(self, raw: Entry) -> Shape:
+        """The shape of an entry; a text of ctxkit's own that comes back opens no turn."""
+        shape = self._provider.shape(raw, index=self._next_id)
+        if shape.role is Role.USER and shape.words:
+            parts = self._provider.parts(raw)
+            if len(parts) == 1 and parts[0].kind is PartKind.TEXT and is_marked(parts[0].text):
+                return replace(shape, words=False)
+        return shape
+
+    def _unit(self, shape: Shape) -> int:
+        """The unit of an entry without results: the last one's, where the two belong together."""
+        if not self._items or self._items[-1].synthetic or shape.keep:
+            return self._next_id
+        last = self._items[-1]
+        if shape.binds == "previous" or (last.shape.binds == "next" and shape.role in _MODEL_MADE):
+            return last.unit
+        if self._provider.joins_runs and shape.role in _MODEL_MADE and last.shape.role in _MODEL_MADE:
+            return last.unit
+        return self._next_id
+
+    def _region(self, shape: Shape) -> str:
+        match shape.role:
+            case Role.SYSTEM if all(item.region in ("system", "profile") for item in self._items):
+                return "system"
+            case Role.TOOL:
+                return "tool_results"
+            case Role.COMPACTION:
+                return "summary"
+            case Role.USER if not shape.words:
+                return "summary"
+            case _:
+                return "recent"
+
+    def _owner(self, shape: Shape) -> OpenCall:
+        """The call that an entry answers (one of them); the calls it answers are no longer open."""
+        owners = [self._open.take(result) for result in shape.results]
+        for result, owner in zip(shape.results, owners, strict=True):
+            if owner is None:
+                raise self._error(
+                    f"result for {result.id or result.name!r}, which answers no call that waits"
+                )
+        found = [owner for owner in owners if owner is not None]
+        if len({owner.unit for owner in found}) > 1:
+            raise self._error(
+                "answers calls of different steps; give each step's results as a message of its own"
+            )
+        return found[0]
+
+    def _error(self, message: str) -> ProviderFormatError:
+        return ProviderFormatError(
+            f"{message} (with repair=True it is mended, and the mending reported)",
+            format=self._provider.name,
+            path=f"messages[{self._next_id}]",
+        )
+
+    def _add_result_of_lost(self, arrival: Arrival, shape: Shape) -> None:
+        """Keep a result whose call was dropped: as a note, before a step that is still open."""
+        for result in shape.results:
+            self._lost.take(result)
+        item = self._arrive(arrival, shape, self._next_id, self._turn)
+        texts = [part.text for part in self._provider.parts(item.raw) if part.kind is not PartKind.OPAQUE]
+        names = ", ".join(result.name or str(result.id) for result in shape.results)
+        body = f"Result of an earlier call ({names}) that is no longer shown:\n{fence('result', chr(10).join(texts))}"
+        raw = self._provider.stand_in(marked(body))
+        plain = replace(self._provider.shape(raw), words=False)
+        note = replace(item, raw=raw, shape=plain, tokens=self._meter.entry(raw), edited="late-result")
+        waiting = {call.unit for call in self._open}
+        at = len(self._items)
+        while at and self._items[at - 1].unit in waiting:
+            at -= 1
+        self._items.insert(at, note)
+        self.normalised.append(
+            f"the result in messages[{item.id}] answers a dropped call; it is kept as a note"
+        )
+
+    def _insert_late(self, late: Item) -> None:
+        """Move a result to its call, among or into the items that are there."""
+        at = [index for index, item in enumerate(self._items) if item.unit == late.unit]
+        unit = [self._items[index] for index in at]
+        placed = self._provider.place([item.raw for item in unit], late.raw)
+        held = {id(item.raw): item for item in unit} | {id(late.raw): late}
+        self._items[at[0] : at[-1] + 1] = [
+            held.get(id(raw)) or self._merged(raw, unit[min(k, len(unit) - 1)], late)
+            for k, raw in enumerate(placed)
+        ]
+        self.normalised.append(f"the late result in messages[{late.id}] was moved to its call")
+
+    def _merged(self, raw: Entry, into: Item, late: Item) -> Item:
+        return replace(
+            into,
+            raw=raw,
+            shape=self._provider.shape(raw),
+            tokens=self._meter.entry(raw),
+            edited="late-result",
+            stands_for=(*into.stands_for, range(late.id, late.id + 1)),
+        )
+
+
+class OpenCalls:
+    """Calls that wait for a result, oldest first, found by id in constant time."""
+
+    def __init__(self, calls: Iterable[OpenCall]) -> None:
+        self._calls: dict[int, OpenCall] = {}
+        self._by_id: dict[str, list[int]] = {}
+        self._count = 0
+        for call in calls:
+            self.add(call)
+
+    def __iter__(self) -> Iterator[OpenCall]:
+        return iter(self._calls.values())
+
+    def add(self, call: OpenCall) -> None:
+        """One more, the newest."""
+        self._calls[self._count] = call
+        if call.call.id is not None:
+            self._by_id.setdefault(call.call.id, []).append(self._count)
+        self._count += 1
+
+    def find(self, result: Result) -> int | None:
+        """The key of the call that a result answers: of the newest step that has one, its first."""
+        if result.id is not None and self._by_id.get(result.id):
+            return self._by_id[result.id][-1]
+        found: int | None = None
+        for key in reversed(self._calls):
+            call = self._calls[key]
+            if found is not None and call.unit != self._calls[found].unit:
+                break
+            if (result.id is None or call.call.id is None) and _same_name(result, call.call):
+                found = key
+        return found
+
+    def take(self, result: Result) -> OpenCall | None:
+        """The call that a result answers, no longer open; None when none waits for it."""
+        key = self.find(result)
+        if key is None:
+            return None
+        call = self._calls.pop(key)
+        if call.call.id is not None:
+            self._by_id[call.call.id].remove(key)
+        return call
+
+
+_MODEL_MADE = (Role.MODEL, Role.REASONING)
+
+
+def _same_name(result: Result, call: Call) -> bool:
+    return not result.name or not call.name or result.name == call.name

@@ -1,0 +1,138 @@
+"""Budgets: a window, the reply, and how the rest is shared among regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+__all__ = ["REGIONS", "Budget", "Region"]
+
+REGIONS = ("system", "profile", "summary", "recent", "tool_results")
+"""The built-in regions, in the order in which they stand in reports."""
+
+AIM_SHARE = 0.6
+"""Of `compact_at`: how far a compaction goes down when nobody says."""
+
+MIN_GAIN_SHARE = 0.05
+"""Of the limit: the smallest gain that is worth a broken prompt cache when nobody says."""
+
+
+class Region(BaseModel):
+    """A named share of the window.
+
+    Attributes:
+        max: its target: tokens (an integer) or a share of the window (0 < max <= 1, as a float).
+        min: tokens that are set aside for it whatever the others need.
+        priority: regions of lower priority shrink first.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
+    min: int = Field(default=0, ge=0)
+    priority: int = 0
+
+    def cap(self, window: int) -> int:
+        """`max` in tokens."""
+        return self.max if isinstance(self.max, int) else int(self.max * window)
+
+
+class Budget(BaseModel):
+    """Tokens that one request may take, and when to compact.
+
+    Attributes:
+        window: the model's context window, input and reply together.
+        reply: tokens kept free for the answer; `limit` is what is left.
+        regions: targets by region name; a plain number is its `max`. Without regions only the whole counts.
+        compact_at: compaction starts when a request is above this (default: the limit).
+        aim_for: and goes down to this (default: 60 % of `compact_at`).
+        context_limit: compaction starts too when more turns than this are in the request.
+        every: and when this many turns have come since the last one.
+        min_gain: tokens that a compaction must save (default: 5 % of the limit), unless the request would
+            not fit without it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    window: int = Field(ge=1)
+    reply: int = Field(default=0, ge=0)
+    regions: dict[str, Region] = Field(default_factory=dict)
+    compact_at: int | None = Field(default=None, ge=1)
+    aim_for: int | None = Field(default=None, ge=1)
+    context_limit: int | None = Field(default=None, ge=1)
+    every: int | None = Field(default=None, ge=1)
+    min_gain: int | None = Field(default=None, ge=0)
+
+    @field_validator("regions", mode="before")
+    @classmethod
+    def _plain_numbers(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        plain = (int, float)
+        return {
+            name: {"max": region} if isinstance(region, plain) and not isinstance(region, bool) else region
+            for name, region in value.items()
+        }
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.reply >= self.window:
+            raise ValueError(f"reply ({self.reply}) must be smaller than window ({self.window})")
+        minimums = sum(region.min for region in self.regions.values())
+        if minimums > self.limit:
+            raise ValueError(f"the minimums of the regions add up to {minimums}, more than {self.limit}")
+        for name, region in self.regions.items():
+            if region.min > region.cap(self.window):
+                raise ValueError(f"region {name!r}: min ({region.min}) is above max ({region.max})")
+        if self.compact_at is not None and self.compact_at > self.limit:
+            raise ValueError(f"compact_at ({self.compact_at}) is above window less reply ({self.limit})")
+        if self.aim_for is not None and self.aim_for > self.start:
+            raise ValueError(f"aim_for ({self.aim_for}) is above where compaction starts ({self.start})")
+        return self
+
+    @classmethod
+    def for_model(cls, model: str, **settings: Any) -> Budget:
+        """The budget of a known model: its window and its longest reply, unless `settings` say otherwise.
+
+        Raises:
+            ConfigError: the model is in no preset; the message lists the nearest names.
+        """
+        from ctxkit.presets import preset
+
+        found = preset(model)
+        reply = max(found.max_output, found.window - found.max_input)
+        return cls(**{"window": found.window, "reply": reply, **settings})
+
+    @property
+    def limit(self) -> int:
+        """Tokens that a request may have: window less reply."""
+        return self.window - self.reply
+
+    @property
+    def start(self) -> int:
+        """Above this a compaction starts."""
+        return self.compact_at if self.compact_at is not None else self.limit
+
+    @property
+    def target(self) -> int:
+        """Down to this a compaction goes."""
+        return self.aim_for if self.aim_for is not None else int(self.start * AIM_SHARE)
+
+    @property
+    def least_gain(self) -> int:
+        """`min_gain`, or its default."""
+        return self.min_gain if self.min_gain is not None else int(self.limit * MIN_GAIN_SHARE)
+
+    def caps(self, used: Mapping[str, int]) -> dict[str, int]:
+        """The target of each configured region in tokens, what others leave unused lent to `recent`.
+
+        Args:
+            used: tokens in each region now.
+        """
+        caps = {name: region.cap(self.window) for name, region in self.regions.items()}
+        if "recent" in caps:
+            unused = sum(max(0, cap - used.get(name, 0)) for name, cap in caps.items() if name != "recent")
+            caps["recent"] += unused
+        return caps

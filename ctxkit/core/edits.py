@@ -1,0 +1,164 @@
+"""Edits and plans: what a strategy wants changed, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ctxkit.core.facts import Fact
+
+__all__ = [
+    "Close",
+    "Drop",
+    "Edit",
+    "Failure",
+    "Pin",
+    "Plan",
+    "Remember",
+    "Replace",
+    "Retract",
+    "Shorten",
+    "Strip",
+    "Unpin",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Leave units out. A gap in a turn that stays is marked by one stand-in, which the kernel writes."""
+
+    units: tuple[int, ...]
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Put one summary, `text`, where the first of `units` stood, and leave the units out."""
+
+    units: tuple[int, ...]
+    text: str
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shorten:
+    """Write `content` for one part of an item: `part` counts in `view.parts(item)`."""
+
+    item: int
+    part: int
+    content: Any
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Take the reasoning out of units that stay, as far as their format permits."""
+
+    units: tuple[int, ...]
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Give up on an open call: it is answered by the stand-in result `text` and no longer pinned."""
+
+    call: str
+    text: str
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Keep units as they are, for good or until a turn with a number above `until` begins."""
+
+    units: tuple[int, ...]
+    until: int | None = None
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    """Take pins off again. What the conversation itself pins (the current user message) stays pinned."""
+
+    units: tuple[int, ...]
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Keep a fact in the profile."""
+
+    fact: Fact
+    why: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retract:
+    """Take a fact back; what was superseded stays on record."""
+
+    key: str
+    confidence: float = 1.0
+    why: str = ""
+    by: str = ""
+
+
+Edit = Drop | Replace | Shorten | Strip | Close | Pin | Unpin | Remember | Retract
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A step that was rolled back: which strategy, and why."""
+
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Stages of edits, applied one stage after the other: `a + b` is a, then b.
+
+    Within a stage every edit refers to the conversation as the stage found it.
+    """
+
+    stages: tuple[tuple[Edit, ...], ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+    @classmethod
+    def of(cls, *edits: Edit) -> Plan:
+        """A plan of one stage; without edits, the plan that changes nothing."""
+        return cls((edits,)) if edits else cls()
+
+    @classmethod
+    def failed(cls, by: str, why: str) -> Plan:
+        """The plan of a step that came to nothing."""
+        return cls(failures=(Failure(by, why),))
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All edits, in order."""
+        return tuple(edit for stage in self.stages for edit in stage)
+
+    def signed(self, by: str) -> Plan:
+        """The same plan with `by` on each edit that names nobody yet."""
+        stages = tuple(tuple(e if e.by else replace(e, by=by) for e in stage) for stage in self.stages)
+        return Plan(stages, self.failures)
+
+    def __add__(self, other: Plan) -> Plan:
+        return Plan(self.stages + other.stages, self.failures + other.failures)
+
+    def __bool__(self) -> bool:
+        return any(self.stages)
+
+
+def only_marks(edits: Sequence[Edit]) -> bool:
+    """Whether edits pin, unpin or remember and nothing else: they may grow a request."""
+    return all(isinstance(edit, Pin | Unpin | Remember | Retract | Close) for edit in edits)

@@ -1,0 +1,131 @@
+"""Gaps: what is written where units were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ctxkit.core.edits import Replace
+from ctxkit.core.items import Item
+from ctxkit.core.marks import fence, handle_of, marked
+from ctxkit.core.state import Meter
+
+__all__ = ["GAP", "Gap", "Taken", "close_gaps", "ids_of", "name_originals"]
+
+GAP = "gap"
+"""`Item.edited` of a stand-in."""
+
+Taken = Callable[[str, tuple[range, ...]], bool]
+"""Whether a handle is in use for other originals than these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A unit that was left out, and the edit that put a summary in its place, if one did."""
+
+    turn: int
+    items: tuple[Item, ...]
+    summary: Replace | None = None
+
+
+def ids_of(items: Iterable[Item]) -> tuple[range, ...]:
+    """Ids of the originals that items are or stand for, as sorted ranges without overlap."""
+    spans = [span for item in items for span in _spans(item)]
+    merged: list[range] = []
+    for span in sorted(spans, key=lambda span: span.start):
+        if merged and span.start <= merged[-1].stop:
+            merged[-1] = range(merged[-1].start, max(span.stop, merged[-1].stop))
+        else:
+            merged.append(span)
+    return tuple(merged)
+
+
+def _spans(item: Item) -> tuple[range, ...]:
+    return item.stands_for if item.synthetic else (range(item.id, item.id + 1), *item.stands_for)
+
+
+def name_originals(items: Sequence[Item], taken: Taken) -> str:
+    """The handle under which the originals of items can be read; the same items always get the same."""
+    ids = ids_of(items)
+    spans = [[span.start, span.stop] for span in ids]
+    return handle_of([spans, *(item.raw for item in items)], taken=lambda handle: taken(handle, ids))
+
+
+def close_gaps(
+    slots: Sequence[Item | Gap], next_synthetic: int, meter: Meter, taken: Taken
+) -> tuple[list[Item], int]:
+    """Items and gaps in wire order, with one entry for each run of gaps in a turn that stays.
+
+    A summary stands at the first of its gaps; a stand-in that is there already is taken into the run beside it.
+    """
+    kept_turns = {slot.turn for slot in slots if isinstance(slot, Item) and slot.edited != GAP}
+    summarised: dict[int, list[Item]] = {}
+    for slot in slots:
+        if isinstance(slot, Gap) and slot.summary is not None:
+            summarised.setdefault(id(slot.summary), []).extend(slot.items)
+    written: list[Item] = []
+    for run in _runs(slots):
+        if isinstance(run, Item):
+            if run.edited != GAP or run.turn in kept_turns:
+                written.append(run)
+            continue
+        items = [item for gap in run for item in gap.items]
+        summary = next((gap.summary for gap in run if gap.summary and id(gap.summary) in summarised), None)
+        if summary is not None:
+            items = [
+                *(i for gap in run if gap.summary is not summary for i in gap.items),
+                *summarised.pop(id(summary)),
+            ]
+            text, by = _summary_text(summary.text, items, taken), summary.by or "summary"
+        elif run[0].turn in kept_turns:
+            text, by = _gap_text(items, taken), GAP
+        else:
+            continue
+        written.append(_written(next_synthetic, run[0].turn, text, by, items, meter))
+        next_synthetic -= 1
+    return written, next_synthetic
+
+
+def _runs(slots: Sequence[Item | Gap]) -> Iterator[Item | list[Gap]]:
+    """The slots, gaps of one turn that touch each other in one list, with the stand-ins between them."""
+    run: list[Gap] = []
+    for slot in slots:
+        if isinstance(slot, Item) and slot.edited == GAP:
+            slot = Gap(slot.turn, (slot,))
+        if run and (isinstance(slot, Item) or slot.turn != run[0].turn):
+            yield from _closed(run)
+            run = []
+        if isinstance(slot, Item):
+            yield slot
+        else:
+            run.append(slot)
+    if run:
+        yield from _closed(run)
+
+
+def _closed(run: list[Gap]) -> Iterator[Item | list[Gap]]:
+    """A run of gaps; a stand-in that nothing was added to stays the item that it is."""
+    if len(run) == 1 and run[0].summary is None and run[0].items[0].edited == GAP:
+        yield run[0].items[0]
+    else:
+        yield run
+
+
+def _gap_text(items: Sequence[Item], taken: Taken) -> str:
+    count = sum(len(span) for span in ids_of(items))
+    return marked(f"{count} earlier entries left out here; originals: {name_originals(items, taken)}")
+
+
+def _summary_text(text: str, items: Sequence[Item], taken: Taken) -> str:
+    count = sum(len(span) for span in ids_of(items))
+    title = (
+        f"Summary of {count} earlier entries, not an instruction; originals: {name_originals(items, taken)}"
+    )
+    return marked(f"{title}\n{fence('summary', text)}")
+
+
+def _written(id: int, turn: int, text: str, by: str, items: Sequence[Item], meter: Meter) -> Item:
+    raw = meter.provider.stand_in(text)
+    shape = replace(meter.provider.shape(raw), words=False)
+    tokens = meter.entry(raw)
+    return Item(id, raw, shape, id, turn, tokens, "summary", edited=by, stands_for=ids_of(items))

@@ -1,0 +1,273 @@
+"""The kernel: applies a plan to a state, stage by stage, and refuses what cannot be applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ctxkit.core.edits import Close, Drop, Edit, Pin, Plan, Remember, Replace, Retract, Shorten, Strip, Unpin
+from ctxkit.core.facts import Fact
+from ctxkit.core.gaps import Gap, Taken, close_gaps, ids_of, name_originals
+from ctxkit.core.items import Item
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
+from ctxkit.errors import PlanError, PlanRejected
+
+__all__ = ["Applied", "Setting", "apply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stays the same while a conversation changes.
+
+    Attributes:
+        meter: how entries and texts are counted; it knows the provider.
+        original: the entry that an item id arrived as.
+        taken: whether a handle is in use for other originals than these.
+        reasoning: for a model that ties reasoning to all that stands before it, what happens to the reasoning
+            behind a change: "strip" it, "refuse" the change; "keep" it for all other models.
+    """
+
+    meter: Meter
+    original: Callable[[int], Entry]
+    taken: Taken
+    reasoning: Literal["keep", "strip", "refuse"] = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """One edit as it was carried out.
+
+    Attributes:
+        edit: the edit.
+        ids: the originals that it touched.
+        handle: the name under which they can be read, "" where none is touched.
+        tokens_before, tokens_after: their size.
+    """
+
+    edit: Edit
+    ids: tuple[range, ...] = ()
+    handle: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+def apply(state: State, plan: Plan, setting: Setting) -> tuple[State, list[Applied]]:
+    """The state after a plan, and each edit as it was carried out.
+
+    Raises:
+        PlanRejected: an edit names what is not there, touches what is fixed, or would grow an entry.
+    """
+    applied: list[Applied] = []
+    after = state
+    for edits in plan.stages:
+        stage = _Stage(after, setting)
+        after = stage.apply(edits)
+        applied.extend(stage.applied)
+    if setting.reasoning != "keep":
+        after = _strip_bound(state, after, setting, applied)
+    return after, applied
+
+
+class _Stage:
+    """One stage in the making: edits mark what changes, then the items are written anew."""
+
+    def __init__(self, state: State, setting: Setting) -> None:
+        self._state = state
+        self._setting = setting
+        self._provider = setting.meter.provider
+        self._fixed = fixed_units(state)
+        self._newest = newest_unit(state)
+        self._units: dict[int, list[Item]] = {}
+        for item in state.items:
+            self._units.setdefault(item.unit, []).append(item)
+        self._items = {item.id: item for item in state.items}
+        self._gone: dict[int, Drop | Replace] = {}
+        self._changed: dict[int, Item | None] = {}
+        self.applied: list[Applied] = []
+
+    def apply(self, edits: Sequence[Edit]) -> State:
+        for edit in sorted(edits, key=_inner_parts_first):
+            self._mark(edit)
+        return self._written() if self._gone or self._changed else self._state
+
+    def _mark(self, edit: Edit) -> None:
+        match edit:
+            case Drop() | Replace():
+                self._leave_out(edit)
+            case Shorten():
+                self._shorten(edit)
+            case Strip():
+                self._strip(edit)
+            case Close():
+                self._close(edit)
+            case Pin():
+                self._pin(edit)
+            case Unpin():
+                kept = tuple(pin for pin in self._state.pins if pin.unit not in edit.units)
+                self._state = replace(self._state, pins=kept)
+                self.applied.append(Applied(edit))
+            case Remember():
+                self._keep(edit, replace(edit.fact, turn=self._state.turn))
+            case Retract():
+                self._keep(
+                    edit, Fact(edit.key, "", edit.confidence, self._state.turn, edit.by, retracted=True)
+                )
+
+    def _keep(self, edit: Edit, fact: Fact) -> None:
+        self._state = replace(self._state, facts=(*self._state.facts, fact))
+        self.applied.append(Applied(edit))
+
+    def _pin(self, edit: Pin) -> None:
+        self._known(edit.units)
+        pins = tuple(Pinned(unit, edit.until, edit.by) for unit in edit.units)
+        self._state = replace(self._state, pins=(*self._state.pins, *pins))
+        self.applied.append(Applied(edit, ids_of(item for unit in edit.units for item in self._units[unit])))
+
+    def _known(self, units: Iterable[int]) -> None:
+        for unit in units:
+            if unit not in self._units:
+                raise PlanRejected([f"there is no unit {unit}"])
+
+    def _leave_out(self, edit: Drop | Replace) -> None:
+        self._known(edit.units)
+        for unit in edit.units:
+            if unit in self._fixed:
+                raise PlanRejected([f"unit {unit} is pinned and cannot be left out"])
+            if unit == self._newest:
+                raise PlanRejected([f"unit {unit} is the newest, which the model has yet to answer"])
+            if unit in self._gone:
+                raise PlanRejected([f"unit {unit} is left out twice"])
+            self._gone[unit] = edit
+        items = [item for unit in edit.units for item in self._units[unit]]
+        before, after = sum(item.tokens for item in items), 0
+        if isinstance(edit, Replace):
+            after = self._setting.meter.count(edit.text)
+            if after >= before:
+                raise PlanRejected(
+                    [f"a summary of {after} tokens is not smaller than the {before} it stands for"]
+                )
+        handle = name_originals(items, self._setting.taken)
+        self.applied.append(Applied(edit, ids_of(items), handle, before, after))
+
+    def _shorten(self, edit: Shorten) -> None:
+        item = self._changed.get(edit.item) or self._items.get(edit.item)
+        if item is None:
+            raise PlanRejected([f"there is no item {edit.item}"])
+        if item.unit in self._fixed:
+            raise PlanRejected([f"item {edit.item} is pinned and cannot be shortened"])
+        parts = self._provider.parts(item.raw)
+        if not 0 <= edit.part < len(parts):
+            raise PlanRejected([f"item {edit.item} has no part {edit.part}"])
+        try:
+            raw = self._provider.with_part(item.raw, parts[edit.part], edit.content)
+        except PlanError as error:
+            raise PlanRejected([f"item {edit.item}, part {edit.part}: {error}"]) from error
+        tokens = self._setting.meter.entry(raw)
+        if tokens > item.tokens:
+            raise PlanRejected([f"item {edit.item} would grow from {item.tokens} to {tokens} tokens"])
+        self._changed[item.id] = replace(item, raw=raw, tokens=tokens, edited=edit.by or "plan")
+        handle = self._handle_of_original(item)
+        self.applied.append(Applied(edit, ids_of([item]), handle, item.tokens, tokens))
+
+    def _handle_of_original(self, item: Item) -> str:
+        original = item if item.synthetic else replace(item, raw=self._setting.original(item.id))
+        return name_originals([original], self._setting.taken)
+
+    def _strip(self, edit: Strip) -> None:
+        self._known(edit.units)
+        for unit in edit.units:
+            items = self._units[unit]
+            if items[0].turn == self._state.turn and not self._provider.strips_open_turn:
+                raise PlanRejected([f"unit {unit} belongs to the current turn, which keeps its reasoning"])
+            stripped = _without_reasoning(items, self._setting.meter)
+            self._changed.update(stripped)
+            self.applied.append(_applied_strip(edit, items, stripped))
+
+    def _close(self, edit: Close) -> None:
+        named = [call for call in self._state.open if edit.call in (call.call.id, call.call.name)]
+        if not named:
+            raise PlanRejected([f"there is no open call {edit.call!r}"])
+        closed = tuple(
+            replace(call, closed=edit.text) if call in named else call for call in self._state.open
+        )
+        self._state = replace(self._state, open=closed)
+        self.applied.append(Applied(edit))
+
+    def _written(self) -> State:
+        meter, taken = self._setting.meter, self._setting.taken
+        items, next_synthetic = close_gaps(list(self._slots()), self._state.next_synthetic, meter, taken)
+        dropped = [call.call for call in self._state.open if call.unit in self._gone and not call.closed]
+        return replace(
+            self._state,
+            items=tuple(items),
+            ledger=ledger_of(items),
+            next_synthetic=next_synthetic,
+            open=tuple(call for call in self._state.open if call.unit not in self._gone),
+            lost=(*self._state.lost, *dropped),
+            pins=tuple(pin for pin in self._state.pins if pin.unit not in self._gone),
+        )
+
+    def _slots(self) -> Iterable[Item | Gap]:
+        """What is there in wire order; a unit that goes leaves one gap, where it began."""
+        marked: set[int] = set()
+        for item in self._state.items:
+            edit = self._gone.get(item.unit)
+            if edit is None:
+                kept = self._changed.get(item.id, item)
+                if kept is not None:
+                    yield kept
+            elif item.unit not in marked:
+                marked.add(item.unit)
+                summary = edit if isinstance(edit, Replace) else None
+                yield Gap(item.turn, tuple(self._units[item.unit]), summary)
+
+
+def _inner_parts_first(edit: Edit) -> int:
+    return -edit.part if isinstance(edit, Shorten) else 0
+
+
+def _without_reasoning(items: Sequence[Item], meter: Meter) -> dict[int, Item | None]:
+    """The items of one unit that change when their reasoning goes; None for one that goes with it."""
+    stripped = meter.provider.strip([item.raw for item in items])
+    return {
+        item.id: None if raw is None else replace(item, raw=raw, tokens=meter.entry(raw), edited=STRIPPED)
+        for item, raw in zip(items, stripped, strict=True)
+        if raw is not item.raw
+    }
+
+
+STRIPPED = "strip"
+"""`Item.edited` of an item that lost its reasoning and nothing else."""
+
+
+def _applied_strip(edit: Strip, items: Sequence[Item], stripped: dict[int, Item | None]) -> Applied:
+    touched = [item for item in items if item.id in stripped]
+    after = sum(item.tokens for item in stripped.values() if item is not None)
+    return Applied(edit, ids_of(touched), "", sum(item.tokens for item in touched), after)
+
+
+def _strip_bound(before: State, after: State, setting: Setting, applied: list[Applied]) -> State:
+    """Take the reasoning away that a change before it has made invalid (wire rule A18)."""
+    first = next(
+        (at for at, (old, new) in enumerate(zip(before.items, after.items, strict=False)) if old is not new),
+        len(after.items),
+    )
+    if first == len(after.items) == len(before.items):
+        return after
+    units: dict[int, list[Item]] = {}
+    for item in after.items[first:]:
+        units.setdefault(item.unit, []).append(item)
+    changed: dict[int, Item | None] = {}
+    for unit, items in units.items():
+        stripped = _without_reasoning(items, setting.meter)
+        if not stripped:
+            continue
+        if items[0].turn == after.turn or setting.reasoning == "refuse":
+            raise PlanRejected([f"the model ties the reasoning in unit {unit} to everything before it"])
+        changed.update(stripped)
+        edit = Strip((unit,), "the model ties reasoning to everything before it", "binds-reasoning")
+        applied.append(_applied_strip(edit, items, stripped))
+    kept = [item for item in (changed.get(item.id, item) for item in after.items) if item is not None]
+    return replace(after, items=tuple(kept), ledger=ledger_of(kept))

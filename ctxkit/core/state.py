@@ -1,0 +1,193 @@
+"""State: a conversation at one moment; what a request made from it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxkit.core.facts import Fact
+from ctxkit.core.items import Call, Item, Role, Weight
+from ctxkit.core.marks import marked
+from ctxkit.core.provider import Entry, Provider
+
+__all__ = [
+    "PENDING",
+    "Meter",
+    "OpenCall",
+    "Pinned",
+    "State",
+    "fixed_units",
+    "ledger_of",
+    "newest_unit",
+    "open_tail",
+    "opens_turn",
+    "pending_tokens",
+    "wire",
+]
+
+PENDING = marked("No result has been received for this call yet.")
+"""What stands on the wire for a result that is not there."""
+
+PENDING_OVERHEAD = 16
+"""Tokens beside the text of a stand-in result: ids, keys, envelope. Generous: it only delays."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call without a result: the unit and turn it stands in, and the text that closed it, if any did."""
+
+    call: Call
+    unit: int
+    turn: int
+    closed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A pin on a unit; it holds until a turn above `until` begins, for good when that is None."""
+
+    unit: int
+    until: int | None
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """How the core counts: `count` a text, by the counter of the model; an entry, by its provider's weights."""
+
+    provider: Provider
+    count: Callable[[str], int]
+
+    def weight(self, weight: Weight) -> int:
+        """Tokens of a weight."""
+        return weight.fixed + sum(map(self.count, weight.texts))
+
+    def entry(self, entry: Entry) -> int:
+        """Tokens of an entry."""
+        return self.weight(self.provider.weigh(entry))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A conversation at one moment; never changed, only succeeded by another.
+
+    Attributes:
+        items: in wire order, as edited.
+        system: system text that stands beside the list, in the provider's own JSON; None where there is none.
+        system_tokens, tools_tokens: sizes of what goes along with the items in each request.
+        ledger: tokens of the items by region.
+        turn: number of the current turn.
+        next_id, next_synthetic: ids of the next entry that arrives, and of the next one that ctxkit writes.
+        open: calls without result, oldest first.
+        waiting: ids of calls that the caller knows to be waiting, however many turns they take.
+        lost: calls that were dropped before their result came.
+        pins, facts: see `Pinned` and `ctxkit.core.facts`.
+        noted: how many of `facts` have been written into the items.
+        compactions: how many there have been.
+    """
+
+    items: tuple[Item, ...] = ()
+    system: Any = None
+    system_tokens: int = 0
+    tools_tokens: int = 0
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    turn: int = 0
+    next_id: int = 0
+    next_synthetic: int = -1
+    open: tuple[OpenCall, ...] = ()
+    waiting: frozenset[str] = frozenset()
+    lost: tuple[Call, ...] = ()
+    pins: tuple[Pinned, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    noted: int = 0
+    compactions: int = 0
+
+    def waits(self, call: OpenCall) -> bool:
+        """Whether an open call may still be answered; one that may not is dead and blocks nothing."""
+        if call.closed:
+            return False
+        return call.turn == self.turn or call.call.deferred or call.call.id in self.waiting
+
+
+def ledger_of(items: Iterable[Item]) -> dict[str, int]:
+    """Tokens by region."""
+    ledger: dict[str, int] = {}
+    for item in items:
+        ledger[item.region] = ledger.get(item.region, 0) + item.tokens
+    return ledger
+
+
+def pending_tokens(state: State, meter: Meter) -> int:
+    """Tokens of the stand-in results that the wire will hold, from above."""
+    return sum(meter.count(call.closed or PENDING) + PENDING_OVERHEAD for call in state.open)
+
+
+def fixed_units(state: State) -> frozenset[int]:
+    """Units that no edit may touch: leading system text, the profile, what must stay for good, the newest
+    provider compaction, the current user message, waiting calls, and whatever was pinned."""
+    fixed = {item.unit for item in state.items if item.region in ("system", "profile") or item.shape.keep}
+    fixed.update(call.unit for call in state.open if state.waits(call))
+    fixed.update(pin.unit for pin in state.pins if pin.until is None or state.turn <= pin.until)
+    fixed.update(_newest(state, lambda item: item.shape.role is Role.COMPACTION))
+    fixed.update(_newest(state, lambda item: item.shape.words and not item.synthetic))
+    fixed.update(_newest(state, opens_turn))
+    return frozenset(fixed)
+
+
+def newest_unit(state: State) -> int | None:
+    """The unit of the newest entry that came from outside; it may be shortened but not left out."""
+    return next((item.unit for item in reversed(state.items) if not item.synthetic), None)
+
+
+def opens_turn(item: Item) -> bool:
+    """Whether a turn begins with this item."""
+    return item.shape.role is Role.USER and item.shape.words and not item.synthetic
+
+
+def _newest(state: State, wanted: Callable[[Item], bool]) -> tuple[int, ...]:
+    return next(((item.unit,) for item in reversed(state.items) if wanted(item)), ())
+
+
+def open_tail(state: State) -> tuple[OpenCall, ...]:
+    """The waiting calls on which a request would end."""
+    if not state.items or not state.open:
+        return ()
+    last = state.items[-1].unit
+    return tuple(call for call in state.open if call.unit == last and not call.closed)
+
+
+def wire(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:
+    """What a provider is sent: the raw entries in order (not copies), and the id of the item that each is.
+
+    A call without result that something follows gets a marked stand-in result, whose id is that of its unit.
+    """
+    entries = [item.raw for item in state.items]
+    ids = [item.id for item in state.items]
+    if state.open:
+        tail = state.items[-1].unit
+        for call in state.open:
+            if call.closed or not (call.unit == tail or call.call.deferred):
+                _answer(entries, ids, state, call, provider)
+    return entries, ids
+
+
+def _answer(entries: list[Entry], ids: list[int], state: State, call: OpenCall, provider: Provider) -> None:
+    unit_ids = {item.id for item in state.items if item.unit == call.unit}
+    at = [index for index, id in enumerate(ids) if id in unit_ids]
+    answered = provider.answer([entries[index] for index in at], call.call, call.closed or PENDING)
+    splice(entries, ids, at, answered, new_id=call.unit)
+
+
+def splice(
+    entries: list[Entry], ids: list[int], at: Sequence[int], changed: Sequence[Entry], *, new_id: int
+) -> None:
+    """Write `changed`, the entries of one unit, back over the positions `at`; one that came in gets `new_id`."""
+    if len(changed) == len(at):
+        for index, entry in zip(at, changed, strict=True):
+            entries[index] = entry
+        return
+    fresh = next((k for k, index in enumerate(at) if changed[k] is not entries[index]), len(at))
+    where = at[fresh - 1] + 1 if fresh else at[0]
+    entries.insert(where, changed[fresh])
+    ids.insert(where, new_id)

@@ -1,0 +1,222 @@
+"""View: what a strategy sees, and `after`, the one way from a plan to the next view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ctxkit.core.budget import Budget
+from ctxkit.core.conversation import Turn, Unit, units_of
+from ctxkit.core.edits import Plan, Strip, only_marks
+from ctxkit.core.gaps import GAP, name_originals
+from ctxkit.core.items import Item, Part, PartKind
+from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
+from ctxkit.core.provider import Entry, Violation
+from ctxkit.core.state import State, fixed_units, newest_unit, pending_tokens, wire
+from ctxkit.errors import PlanRejected
+
+__all__ = ["Past", "ToolResult", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier compaction: its number, its size before and after, and what was rolled back in it."""
+
+    number: int
+    tokens_before: int
+    tokens_after: int
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """One tool result: the item and the index of the part that hold it, and the name of its tool."""
+
+    item: Item
+    part: int
+    name: str
+    text: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class View:
+    """A conversation with its sizes and its limits.
+
+    Attributes:
+        state: the conversation; `units` and `turns` are the ways to read it.
+        budget: what was asked for.
+        setting: how it is counted and read.
+        past: earlier compactions and what failed in them, oldest first.
+        scope: the region that `within` narrowed the view to, "" for all.
+        applied: the edits that led here from the view that the engine started with.
+    """
+
+    state: State
+    budget: Budget
+    setting: Setting
+    past: Sequence[Past] = ()
+    scope: str = ""
+    applied: tuple[Applied, ...] = ()
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """All units in wire order."""
+        return units_of(self.state.items, self.setting.meter.provider)
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns that are there, oldest first; turn 0 stands before the first user message."""
+        groups: dict[int, list[Unit]] = {}
+        for unit in self.units:
+            groups.setdefault(unit.turn, []).append(unit)
+        return tuple(Turn(number, tuple(groups[number])) for number in sorted(groups))
+
+    @property
+    def current_turn(self) -> int:
+        """Number of the turn that is going on."""
+        return self.state.turn
+
+    @cached_property
+    def fixed(self) -> frozenset[int]:
+        """Ids of the units that no edit may touch (`Strip` excepted)."""
+        return fixed_units(self.state)
+
+    def free(self) -> tuple[Unit, ...]:
+        """Units that may be left out, oldest first; under `within`, those with an item in its region."""
+        newest = newest_unit(self.state)
+        return tuple(
+            unit
+            for unit in self.units
+            if unit.id not in self.fixed
+            and unit.id != newest
+            and unit.items[0].edited != GAP
+            and (not self.scope or any(item.region == self.scope for item in unit.items))
+        )
+
+    def changeable(self) -> tuple[Item, ...]:
+        """Items that may be shortened, oldest first; under `within`, those of its region."""
+        return tuple(
+            item
+            for item in self.state.items
+            if item.unit not in self.fixed
+            and not item.synthetic
+            and (not self.scope or item.region == self.scope)
+        )
+
+    def parts(self, item: Item) -> tuple[Part, ...]:
+        """The parts of an item; `Shorten` counts in them."""
+        return self.setting.meter.provider.parts(item.raw)
+
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results that may be shortened, oldest first."""
+        names = {
+            (unit.id, call.id): call.name
+            for unit in self.units
+            for item in unit.items
+            for call in item.shape.calls
+        }
+        return tuple(
+            ToolResult(item, index, part.name or names.get((item.unit, part.call), ""), part.text, part.value)
+            for item in self.changeable()
+            if item.shape.results
+            for index, part in enumerate(self.parts(item))
+            if part.kind is PartKind.RESULT
+        )
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return self.setting.meter.count(text)
+
+    def handle(self, item: Item) -> str:
+        """The handle under which the original of an item can be read once it was changed."""
+        arrived = item if item.synthetic else replace(item, raw=self.setting.original(item.id))
+        return name_originals([arrived], self.setting.taken)
+
+    def original(self, item: Item) -> Entry:
+        """The entry as it arrived. Do not change it."""
+        return item.raw if item.synthetic else self.setting.original(item.id)
+
+    @cached_property
+    def regions(self) -> Mapping[str, int]:
+        """Tokens by region; system text beside the list is in "system", the tool schemas are "tools"."""
+        sizes = dict(self.state.ledger)
+        sizes["system"] = sizes.get("system", 0) + self.state.system_tokens
+        if self.state.open:
+            pending = pending_tokens(self.state, self.setting.meter)
+            sizes["tool_results"] = sizes.get("tool_results", 0) + pending
+        sizes["tools"] = self.state.tools_tokens
+        return sizes
+
+    @cached_property
+    def tokens(self) -> int:
+        """The size of the whole request."""
+        return sum(self.regions.values())
+
+    @property
+    def over(self) -> int:
+        """Tokens that have yet to go: of the whole and of each region, whichever is further from its target;
+        under `within`, of its region alone. 0 when all targets are met."""
+        return self.over_with(self.regions)
+
+    def over_with(self, regions: Mapping[str, int]) -> int:
+        """`over`, if the regions had these sizes."""
+        caps = self.budget.caps(regions)
+        if self.scope:
+            return max(0, regions.get(self.scope, 0) - caps.get(self.scope, 0))
+        shrinkable = [name for name in caps if name not in ("system", "profile", "tools")]
+        overs = [regions.get(name, 0) - caps[name] for name in shrinkable]
+        return max(0, sum(regions.values()) - self.budget.target, *overs)
+
+    def after(self, plan: Plan) -> View:
+        """The view after a plan.
+
+        Raises:
+            PlanRejected: the plan would break a promise; this view is unchanged.
+        """
+        state, applied = apply(self.state, plan, self.setting)
+        new = replace(self, state=state, applied=(*self.applied, *applied))
+        reasons = [*self._touched(new), *self._grown(new, plan), *self._newly_refused(new)]
+        if reasons:
+            raise PlanRejected(reasons)
+        return new
+
+    def within(self, scope: str) -> View:
+        """The same view narrowed to one region, "" for all."""
+        return replace(self, scope=scope)
+
+    def _touched(self, new: View) -> Iterable[str]:
+        """Fixed items that are not there any more as they were (P4)."""
+        there = {item.id: item for item in new.state.items}
+        for item in self.state.items:
+            if item.unit not in self.fixed:
+                continue
+            now = there.get(item.id)
+            if (now is None or now.raw is not item.raw) and not _stripped(item, now, new.applied):
+                yield f"pinned item {item.id} was changed"
+
+    def _grown(self, new: View, plan: Plan) -> Iterable[str]:
+        if not only_marks(plan.edits) and new.tokens > self.tokens:
+            yield f"the request would grow from {self.tokens} to {new.tokens} tokens"
+
+    def _newly_refused(self, new: View) -> Iterable[str]:
+        """Wire rules that the new request breaks and this one does not (P1)."""
+        for key, violation in new.violations.items():
+            if key not in self.violations:
+                yield f"the provider would refuse it: {violation}"
+
+    @cached_property
+    def violations(self) -> Mapping[tuple[str, int | None], Violation]:
+        """The wire rules that the request breaks, by rule and id of the item."""
+        provider = self.setting.meter.provider
+        entries, ids = wire(self.state, provider)
+        found = provider.violations(entries, system=self.state.system)
+        return {(each.rule, ids[each.index] if each.index >= 0 else None): each for each in found}
+
+
+def _stripped(item: Item, now: Item | None, applied: Sequence[Applied]) -> bool:
+    if now is not None:
+        return now.edited == STRIPPED
+    return any(isinstance(each.edit, Strip) and any(item.id in span for span in each.ids) for each in applied)

@@ -1,0 +1,135 @@
+"""Engine: one compaction, from a state to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ctxkit.core.edits import Failure, only_marks
+from ctxkit.core.profile import fold_facts
+from ctxkit.core.view import Past, View
+from ctxkit.errors import BudgetExceededError
+from ctxkit.strategy import CompressionStrategy, Services, advance
+
+__all__ = ["Outcome", "check_fits", "compact", "due", "run_sync"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a compaction came to: the view before and after, and the steps that failed.
+
+    `refused` says why the plan was not worth taking, "" when it was; `after` is then the view before.
+    """
+
+    before: View
+    after: View
+    failures: tuple[Failure, ...]
+    refused: str = ""
+
+    @property
+    def past(self) -> Past:
+        """The compaction in figures, for `view.past`."""
+        failures = tuple(f"{failure.by}: {failure.why}" for failure in self.failures)
+        return Past(self.before.state.compactions + 1, self.before.tokens, self.after.tokens, failures)
+
+
+def due(view: View, *, last_turn: int) -> str:
+    """Why a compaction is due, "" when none is; `last_turn` is the turn of the last one."""
+    budget = view.budget
+    if view.tokens > budget.limit:
+        return f"{view.tokens} tokens are over the limit of {budget.limit}"
+    if view.tokens > budget.start:
+        return f"{view.tokens} tokens are over compact_at = {budget.start}"
+    if budget.context_limit is not None:
+        turns = len({item.turn for item in view.state.items if item.turn})
+        if turns > budget.context_limit:
+            return f"{turns} turns are over context_limit = {budget.context_limit}"
+    if budget.every is not None and view.state.turn - last_turn >= budget.every:
+        return f"{budget.every} turns have come since the last compaction"
+    return ""
+
+
+async def compact(view: View, strategy: CompressionStrategy, services: Services) -> Outcome:
+    """View, plan, check, apply: the state after a strategy's plan, or the reason why it was not taken."""
+    view = replace(view, applied=())
+    folded = replace(view, state=fold_facts(view.state, view.setting.meter))
+    plan, after = await advance(strategy, folded, services)
+    refused = _refusal(view, after, changes=bool(plan) and not only_marks(plan.edits))
+    if refused:
+        return Outcome(view, view, plan.failures, refused)
+    state = replace(after.state, compactions=view.state.compactions + 1)
+    return Outcome(view, replace(after, state=state), plan.failures)
+
+
+def _refusal(before: View, after: View, *, changes: bool) -> str:
+    """Why an outcome is not worth a broken prompt cache, "" when it is."""
+    if after.state is before.state:
+        return "no strategy found anything to change"
+    budget, gain = before.budget, before.tokens - after.tokens
+    needed = before.tokens > budget.limit >= after.tokens
+    if changes and gain < budget.least_gain and not needed:
+        return f"it would save {gain} tokens, less than min_gain = {budget.least_gain}"
+    return ""
+
+
+def check_fits(view: View) -> None:
+    """Raise BudgetExceededError, naming what cannot shrink, when a request is over its limit."""
+    limit = view.budget.limit
+    if view.tokens <= limit:
+        return
+    fixed = tuple(_fixed(view))
+    raise BudgetExceededError(
+        f"the smallest request that was reached has {view.tokens} tokens, {view.tokens - limit} over the limit of "
+        f"{limit} (window {view.budget.window} less reply {view.budget.reply}); "
+        f"what cannot be reduced: {', '.join(fixed) or 'nothing'}. "
+        "Raise the window, shorten these, or choose a strategy that folds more",
+        needed=view.tokens,
+        limit=limit,
+        by_region=view.regions,
+        fixed=fixed,
+    )
+
+
+def _fixed(view: View) -> list[str]:
+    sizes = view.regions
+    lines = [f"{name} {sizes[name]} tokens" for name in ("system", "tools", "profile") if sizes.get(name)]
+    for unit in view.units:
+        if unit.id in view.fixed and unit.items[0].region not in ("system", "profile"):
+            lines.append(f"messages[{unit.id}] ({_reason(view, unit.id)}) {unit.tokens} tokens")
+    return lines
+
+
+def _reason(view: View, unit: int) -> str:
+    if any(call.unit == unit for call in view.state.open):
+        return "waits for a result"
+    if any(pin.unit == unit for pin in view.state.pins):
+        return "pinned"
+    return "the newest from the user or provider"
+
+
+def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of a coroutine for a caller that cannot await, also inside a running event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    answer: list[T] = []
+    error: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            answer.append(asyncio.run(make()))
+        except BaseException as raised:  # noqa: BLE001 - carried over to the caller's thread
+            error.append(raised)
+
+    thread = threading.Thread(target=work, name="ctxkit-sync")
+    thread.start()
+    thread.join()
+    if error:
+        raise error[0]
+    return answer[0]

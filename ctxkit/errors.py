@@ -1,0 +1,139 @@
+"""Every error that ctxkit raises, in one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "BudgetExceededError",
+    "ConfigError",
+    "ConversationError",
+    "CtxkitError",
+    "OpenCallsError",
+    "PlanError",
+    "PlanRejected",
+    "ProviderFormatError",
+    "StrategyError",
+    "UnknownHandleError",
+    "UnknownPluginError",
+]
+
+
+class CtxkitError(Exception):
+    """The root: `except CtxkitError` catches whatever ctxkit raises on purpose."""
+
+
+class ConfigError(CtxkitError, ValueError):
+    """A setting that cannot be right.
+
+    Attributes:
+        path: where in the config it stands, dotted (`strategy.steps.1.keep_turns`), "" for the whole.
+    """
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+
+
+class UnknownPluginError(ConfigError, LookupError):
+    """A name under which no plugin is installed.
+
+    Attributes:
+        name: the name asked for.
+        installed: the names that are installed, sorted.
+    """
+
+    def __init__(self, message: str, *, name: str, installed: Sequence[str], path: str = "") -> None:
+        super().__init__(message, path=path)
+        self.name = name
+        self.installed = tuple(installed)
+
+
+class ConversationError(CtxkitError):
+    """Something asked of a conversation that it cannot give."""
+
+
+class OpenCallsError(ConversationError):
+    """A request would end on a tool call that has no result yet; every provider refuses that.
+
+    Attributes:
+        calls: the ids (or names, where the format has no ids) of the calls that wait.
+    """
+
+    def __init__(self, message: str, *, calls: Sequence[str]) -> None:
+        super().__init__(message)
+        self.calls = tuple(calls)
+
+
+class UnknownHandleError(ConversationError, LookupError):
+    """A handle under which no original is kept."""
+
+
+class PlanError(CtxkitError):
+    """A plan that cannot be applied, or a strategy that failed to make one."""
+
+
+class PlanRejected(PlanError):
+    """A plan that would break a promise; the view it was tried on is unchanged.
+
+    Attributes:
+        reasons: one sentence for each promise that it would break.
+    """
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class StrategyError(PlanError):
+    """A strategy raised, was too slow, or broke a promise, and `strict` was asked for.
+
+    Attributes:
+        kind: the strategy's kind.
+    """
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class BudgetExceededError(CtxkitError):
+    """What must stay is larger than the budget.
+
+    Attributes:
+        needed: tokens of the smallest request that was reached.
+        limit: tokens that a request may have (window less reply).
+        by_region: tokens of that request by region, "tools" (the schemas) included.
+        fixed: what cannot shrink, one line each.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        needed: int,
+        limit: int,
+        by_region: Mapping[str, int],
+        fixed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.needed = needed
+        self.limit = limit
+        self.by_region = dict(by_region)
+        self.fixed = tuple(fixed)
+
+
+class ProviderFormatError(CtxkitError, ValueError):
+    """A payload that is not of its format, or that its provider would refuse.
+
+    Attributes:
+        format: the format's name.
+        path: where in the payload, as in `messages[3].tool_calls[0].id`.
+        rule: the wire rule that is broken ("C2"), "" when it is a matter of shape.
+    """
+
+    def __init__(self, message: str, *, format: str, path: str = "", rule: str = "") -> None:
+        super().__init__(f"{format}: {path}: {message}" if path else f"{format}: {message}")
+        self.format = format
+        self.path = path
+        self.rule = rule

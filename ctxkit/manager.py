@@ -1,0 +1,436 @@
+"""ContextManager: the front door. Messages go in, requests that fit come out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ctxkit.archive import Archive
+from ctxkit.core.arrivals import Arrival, append
+from ctxkit.core.budget import Budget
+from ctxkit.core.edits import Edit, Pin, Plan, Remember, Retract, Unpin
+from ctxkit.core.facts import Fact
+from ctxkit.core.items import Item
+from ctxkit.core.kernel import Setting, apply
+from ctxkit.core.profile import note_facts
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter, State, open_tail, wire
+from ctxkit.core.view import View
+from ctxkit.engine import Outcome, check_fits, compact, due, run_sync
+from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
+from ctxkit.explain import Explanation, explain
+from ctxkit.jsons import copied, json_text, taken_in
+from ctxkit.presets import find_preset
+from ctxkit.providers import FormatName, provider
+from ctxkit.rebase import rebase, since
+from ctxkit.registry import compacted, strategy_of
+from ctxkit.report import FailureReport, Report, failed, region_reports, told
+from ctxkit.strategy import CompressionStrategy, Services
+from ctxkit.tokens import TokenCounter, counter_for
+
+__all__ = ["ContextManager", "Request"]
+
+UNDO_DEPTH = 8
+"""Compactions that can be undone, newest first."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to send.
+
+    Attributes:
+        messages: the history in the provider's own JSON (`input` in Responses, `contents` in Gemini); a copy.
+        system: the system text for Anthropic and Gemini, the `instructions` for Responses; None without one.
+        report: what was done and why.
+    """
+
+    messages: list[Entry]
+    system: Any
+    report: Report
+
+
+class ContextManager:
+    """A conversation that always fits.
+
+    It may be shared by threads and tasks: adding and committing take a lock, planning does not.
+
+    Args:
+        format: the wire format of the messages.
+        budget: tokens that a request may take; see `Budget`.
+        strategy: a kind name, a strategy, or a dict as in a config file.
+        model: picks the token counter, and how the model treats its reasoning.
+        counter: counts instead of the model's counter.
+        reasoning: what to do for a model that ties its reasoning to all that stands before it: "strip" what a
+            change made invalid, "keep" it (when the request asks the provider to drop it), or "refuse" to
+            change anything before it. By default what the preset of the model says.
+        repair: mend broken payloads and report it, instead of raising ProviderFormatError.
+        strict: raise when a strategy fails, instead of rolling it back and reporting it.
+
+    Raises:
+        ConfigError: an unknown format or strategy, or settings that contradict each other.
+    """
+
+    def __init__(
+        self,
+        format: FormatName,
+        budget: Budget,
+        strategy: str | CompressionStrategy | Mapping[str, Any] = "hybrid",
+        *,
+        model: str | None = None,
+        counter: TokenCounter | None = None,
+        reasoning: Literal["strip", "keep", "refuse"] | None = None,
+        repair: bool = False,
+        strict: bool = False,
+    ) -> None:
+        self._provider = provider(format)
+        self._budget = budget
+        self._counter = counter if counter is not None else counter_for(model)
+        self._meter = Meter(self._provider, self._counter.count)
+        self._archive = Archive()
+        known = find_preset(model) if model is not None else None
+        policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
+        self._setting = Setting(self._meter, self._archive.original, self._archive.taken, policy)
+        self._services = Services(self.original, strict=strict)
+        self._strategy = strategy_of(strategy)
+        self._repair = repair
+        self._lock = threading.RLock()
+        self._state = State()
+        self._version = 0
+        self._undo: deque[State] = deque(maxlen=UNDO_DEPTH)
+        self._sent = 0
+        self._last_turn = 0
+        self._retry_above = 0
+        self._held = False
+        self._tools: Any = None
+        self._normalised: list[str] = []
+        self._report: Report | None = None
+
+    @classmethod
+    def from_config(cls, source: str | Path | Mapping[str, Any], **settings: Any) -> ContextManager:
+        """A manager as a config file (TOML, YAML, JSON, a `pyproject.toml`) or a dict says; `settings` win.
+
+        Raises:
+            ConfigError: the file cannot be read, or a setting in it cannot be right; with its path in the file.
+        """
+        from ctxkit.config import load
+
+        return load(source).manager(**settings)
+
+    # What goes in
+
+    def add(
+        self,
+        messages: object,
+        *,
+        system: Any = None,
+        region: str = "",
+        waiting: Iterable[str] = (),
+    ) -> None:
+        """Add what was said: one message or a list of them, as dicts or as the SDK's own objects.
+
+        Args:
+            messages: a message, a whole SDK response, or a list of these. They are copied.
+            system: system text that stands beside the messages; it replaces what was there.
+            region: the budget region they are accounted to, instead of the one they belong to by what they are.
+            waiting: ids of calls whose result may take several turns: an approval, a job.
+
+        Raises:
+            ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
+        """
+        name = self._provider.name
+        entries = [
+            taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in self._dumped(messages)
+        ]
+        beside = taken_in(system, format=name, path="system")
+        with self._lock:
+            state = self._with_system(self._state, beside) if system is not None else self._state
+            state = replace(state, waiting=state.waiting | frozenset(waiting))
+            state, arrived, normalised = self._appended(state, entries, region)
+            self._archive.log.extend(arrived)
+            self._normalised.extend(normalised)
+            self._state = state
+
+    def _dumped(self, messages: object) -> Iterator[tuple[int, Entry]]:
+        each = messages if isinstance(messages, list | tuple) else [messages]
+        return enumerate(entry for message in each for entry in self._provider.dump(message))
+
+    def _with_system(self, state: State, system: Any) -> State:
+        tokens = self._meter.weight(self._provider.weigh_system(system))
+        return replace(state, system=system, system_tokens=tokens)
+
+    def _appended(
+        self, state: State, entries: list[Entry], region: str
+    ) -> tuple[State, list[Item], list[str]]:
+        if not self._repair:
+            return append(state, [Arrival(entry, region) for entry in entries], self._meter)
+        mended: list[str] = []
+        if not state.items:
+            entries, repairs = self._provider.repair(entries)
+            mended = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
+        arrived: list[Item] = []
+        for at, entry in enumerate(entries):
+            try:
+                state, items, normalised = append(state, [Arrival(entry, region)], self._meter)
+            except ProviderFormatError as error:
+                mended.append(f"entry {at} was left out: {error}")
+                continue
+            arrived.extend(items)
+            mended.extend(normalised)
+        return state, arrived, mended
+
+    def remember(self, key: str, value: str, *, confidence: float = 1.0) -> None:
+        """Keep a fact for good: it is in every request from now on, whatever is compacted.
+
+        A new value for a key supersedes the old one, unless its confidence (0 to 1) is lower.
+        """
+        if not 0 <= confidence <= 1:
+            raise ConfigError(f"confidence is a number from 0 to 1, not {confidence!r}", path="confidence")
+        self._edit(Remember(Fact(key, value, confidence), by="user"))
+
+    def forget(self, key: str) -> None:
+        """Take a fact back."""
+        self._edit(Retract(key, by="user"))
+
+    def pin(self, *positions: int, until: int | None = None) -> None:
+        """Keep messages as they are, with the step they belong to.
+
+        Args:
+            positions: where they stand in the input: 0 is the first message that was added, -1 the newest.
+            until: number of the last turn for which the pin holds; for good without it.
+
+        Raises:
+            ConversationError: there is no such message, or it was left out already.
+        """
+        with self._lock:
+            self._edit(Pin(self._units(positions), until, by="user"))
+
+    def unpin(self, *positions: int) -> None:
+        """Take pins off again. The current user message and system text stay pinned all the same."""
+        with self._lock:
+            self._edit(Unpin(self._units(positions), by="user"))
+
+    def _units(self, positions: Sequence[int]) -> tuple[int, ...]:
+        units = {item.id: item.unit for item in self._state.items}
+        ids = [position + self._state.next_id if position < 0 else position for position in positions]
+        for position, id in zip(positions, ids, strict=True):
+            if id not in units:
+                gone = (
+                    "was left out by a compaction; undo() it first"
+                    if 0 <= id < self._state.next_id
+                    else "is unknown"
+                )
+                raise ConversationError(f"messages[{position}] {gone}")
+        return tuple(dict.fromkeys(units[id] for id in ids))
+
+    def _edit(self, edit: Edit) -> None:
+        with self._lock:
+            self._state, _ = apply(self._state, Plan.of(edit), self._setting)
+
+    def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
+        """Compact by another strategy from now on."""
+        self._strategy = strategy_of(strategy)
+
+    # What comes out
+
+    async def prepare(self, tools: Any = None) -> Request:
+        """The request to send now: everything, or what a compaction made of it.
+
+        Args:
+            tools: the tool schemas that go along, in the provider's JSON; they count, and are remembered for
+                later calls without them.
+
+        Raises:
+            OpenCallsError: the messages end on a tool call without result.
+            BudgetExceededError: what must stay is larger than the budget.
+            StrategyError: a strategy failed, and `strict` is set.
+        """
+        started = time.perf_counter()
+        view = self._gather(tools)
+        trigger = self._due(view)
+        outcome = await self._compress(view) if trigger else None
+        return self._structure(outcome, view, trigger, started)
+
+    def prepare_sync(self, tools: Any = None) -> Request:
+        """`prepare` for a caller that cannot await; it may be called inside a running event loop too."""
+        started = time.perf_counter()
+        view = self._gather(tools)
+        trigger = self._due(view)
+        outcome = run_sync(lambda: self._compress(view)) if trigger else None
+        return self._structure(outcome, view, trigger, started)
+
+    def compact(self) -> Report:
+        """Compact now, whatever the triggers say, and tell what was done."""
+        started = time.perf_counter()
+        view = self._view()
+        outcome = run_sync(lambda: self._compress(view))
+        self._report = _observed(self._told(outcome.after, outcome, "asked for", started))
+        return self._report
+
+    def preview(self) -> Report:
+        """What `compact` would do now; nothing changes."""
+        started = time.perf_counter()
+        view = self._view()
+        outcome = run_sync(lambda: compact(view, self._strategy, self._services))
+        return self._told(outcome.after, outcome, "a preview", started)
+
+    def _gather(self, tools: Any) -> View:
+        """Everything that a request is made from, at this moment."""
+        with self._lock:
+            if tools is not None and tools != self._tools:
+                self._tools = taken_in(tools, format=self._provider.name, path="tools")
+                tokens = self._counter.count(json_text(self._tools))
+                self._state = replace(self._state, tools_tokens=tokens)
+            self._check_tail()
+            self._state = note_facts(self._state, self._sent, self._meter)
+            return self._view()
+
+    def _check_tail(self) -> None:
+        waiting = [
+            call.call.id or call.call.name for call in open_tail(self._state) if not call.call.deferred
+        ]
+        if waiting:
+            raise OpenCallsError(
+                f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
+                calls=waiting,
+            )
+
+    def _due(self, view: View) -> str:
+        """Select: whether all of it goes out as it is, or why it has to be compressed."""
+        trigger = due(view, last_turn=self._last_turn)
+        fits = view.tokens <= view.budget.limit
+        if fits and (self._held or view.tokens <= self._retry_above):
+            return ""
+        return trigger
+
+    async def _compress(self, view: View) -> Outcome:
+        """A compaction, committed; planned anew when another one was committed meanwhile."""
+        while True:
+            version = self._version
+            outcome = await compact(view, self._strategy, self._services)
+            with self._lock:
+                if version == self._version and self._commit(outcome):
+                    return outcome
+                view = self._view()
+
+    def _commit(self, outcome: Outcome) -> bool:
+        """Take an outcome over, with what came in while it was planned."""
+        if outcome.refused:
+            self._retry_above = outcome.before.tokens + self._budget.least_gain
+            return True
+        check_fits(outcome.after)
+        rebased = rebase(outcome, self._state, self._archive, self._meter)
+        if rebased is None:
+            return False
+        self._undo.append(outcome.before.state)
+        self._archive.commit(outcome.after.applied, outcome.past)
+        self._state = rebased
+        self._version += 1
+        self._last_turn = rebased.turn
+        self._retry_above, self._held = 0, False
+        return True
+
+    def _structure(self, outcome: Outcome | None, view: View, trigger: str, started: float) -> Request:
+        """The messages in wire order, with the report on them."""
+        after = outcome.after if outcome is not None else view
+        check_fits(after)
+        entries, _ = wire(after.state, self._provider)
+        report = _observed(self._told(after, outcome, trigger, started))
+        with self._lock:
+            self._sent = max(self._sent, after.state.next_id)
+            self._report = report
+        return Request([copied(entry) for entry in entries], copied(after.state.system), report)
+
+    # What there is to know
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the last request or compaction, None before the first."""
+        return self._report
+
+    @property
+    def strategy(self) -> CompressionStrategy:
+        """The strategy in use."""
+        return self._strategy
+
+    @property
+    def budget(self) -> Budget:
+        """The budget."""
+        return self._budget
+
+    def explain(self) -> list[Explanation]:
+        """Where each message is now, and why: one explanation a message, in the order of the input."""
+        with self._lock:
+            return explain(self._view(), self._archive)
+
+    def original(self, handle: str) -> list[Entry]:
+        """The messages that a handle stands for, as they were added; copies.
+
+        Raises:
+            UnknownHandleError: nothing is kept under that handle.
+        """
+        return [copied(self._archive.original(id)) for id in self._archive.positions(handle)]
+
+    def undo(self) -> None:
+        """Take the last compaction back. What it changed stays until the window itself overflows.
+
+        Raises:
+            ConversationError: there is none that can be undone.
+        """
+        with self._lock:
+            if not self._undo:
+                raise ConversationError(f"there is no compaction to undo (the last {UNDO_DEPTH} are kept)")
+            before = self._undo.pop()
+            kept = replace(
+                before,
+                facts=self._state.facts,
+                waiting=self._state.waiting,
+                pins=before.pins,
+                system=self._state.system,
+                system_tokens=self._state.system_tokens,
+                tools_tokens=self._state.tools_tokens,
+                compactions=self._state.compactions,
+            )
+            self._state, _, _ = append(kept, since(before, self._archive), self._meter)
+            self._version += 1
+            self._held = True
+
+    def _view(self) -> View:
+        return View(self._state, self._budget, self._setting, tuple(self._archive.past))
+
+    def _told(self, view: View, outcome: Outcome | None, trigger: str, started: float) -> Report:
+        before = outcome.before if outcome is not None else view
+        applied = outcome.after.applied if outcome is not None and not outcome.refused else ()
+        compacted_now = outcome is not None and not outcome.refused
+        with self._lock:
+            normalised, self._normalised = self._normalised, []
+        refused = f"; {outcome.refused}" if outcome is not None and outcome.refused else ""
+        return Report(
+            format=self._provider.name,
+            compacted=compacted_now,
+            trigger=f"{trigger}{refused}" if trigger else "none: under every trigger",
+            tokens_before=before.tokens,
+            tokens_after=view.tokens,
+            limit=self._budget.limit,
+            target=self._budget.target,
+            regions=region_reports(before.regions, view.regions, self._budget.caps(view.regions)),
+            edits=tuple(told(each) for each in applied),
+            failures=tuple(failed(each) for each in (outcome.failures if outcome else ())),
+            normalised=tuple(normalised),
+            counter=self._counter.name,
+            exact=self._counter.exact,
+            compactions=view.state.compactions,
+            seconds=time.perf_counter() - started,
+        )
+
+
+def _observed(report: Report) -> Report:
+    """The report of a committed compaction, told to every observer; what they raise is added to it."""
+    if not report.compacted:
+        return report
+    failures = tuple(FailureReport(by=by, why=why) for by, why in compacted(report))
+    return report.model_copy(update={"failures": (*report.failures, *failures)}) if failures else report

@@ -1,0 +1,267 @@
+"""How Gemini writes a content: reading its keys in both spellings, and pairing responses with calls.
+
+Everything here is lenient: what is not of its JSON type is read as absent. The rules say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from ctxkit.core.items import Call, Result
+from ctxkit.core.provider import Entry
+
+__all__ = [
+    "DATA",
+    "MEDIA",
+    "OpenCalls",
+    "as_object",
+    "call_keys",
+    "call_of",
+    "calls_of",
+    "data_of",
+    "field",
+    "hosted_gaps",
+    "insert_responses",
+    "is_model",
+    "key_of",
+    "parts_of",
+    "result_keys",
+    "result_of",
+    "results_of",
+    "role_of",
+    "signature_of",
+    "spelled",
+    "text_of",
+]
+
+MEDIA = ("inlineData", "fileData")
+DATA = (
+    "text",
+    *MEDIA,
+    "functionCall",
+    "functionResponse",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+)
+"""What a part may hold, exactly one of them."""
+_HOSTED = {"toolResponse": "toolCall", "codeExecutionResult": "executableCode"}
+_ROLES = {"user": "user", "function": "user", "model": "model"}
+_SNAKE = {
+    name: re.sub(r"([A-Z])", lambda capital: "_" + capital[1].lower(), name)
+    for name in (*DATA, "thoughtSignature")
+}
+_DATA_KEYS = {spelling: name for name in DATA for spelling in (name, _SNAKE[name])}
+_SPELLED_SNAKE = frozenset(snake for name, snake in _SNAKE.items() if snake != name)
+
+
+def field(holder: Any, name: str) -> Any:
+    """The value of the camelCase `name` in either spelling, None where there is none."""
+    if not isinstance(holder, dict):
+        return None
+    value = holder.get(name)
+    return holder.get(_SNAKE.get(name, name)) if value is None else value
+
+
+def key_of(holder: dict[str, Any], name: str) -> str | None:
+    """The spelling in which `holder` has the camelCase `name`; None where it has neither, or only null."""
+    spellings = (name, _SNAKE.get(name, name))
+    return next((spelling for spelling in spellings if holder.get(spelling) is not None), None)
+
+
+def data_of(part: Any) -> list[str]:
+    """The camelCase names of what a part holds; one, if the part is as it should be."""
+    if not isinstance(part, dict):
+        return []
+    return [_DATA_KEYS[key] for key in part if key in _DATA_KEYS and part[key] is not None]
+
+
+def spelled(entry: Entry, name: str) -> str:
+    """The camelCase `name` as `entry` spells its keys."""
+    snake = any(isinstance(part, dict) and not _SPELLED_SNAKE.isdisjoint(part) for part in parts_of(entry))
+    return _SNAKE[name] if snake else name
+
+
+def role_of(entry: Any) -> str | None:
+    """ "user" or "model"; "user" where no role is given, None where it is an unknown one."""
+    role = entry.get("role") if isinstance(entry, dict) else None
+    if role is None:
+        return "user"
+    return _ROLES.get(role) if isinstance(role, str) else None
+
+
+def is_model(entry: Any) -> bool:
+    """Whether the model made this content."""
+    return role_of(entry) == "model"
+
+
+def parts_of(entry: Any) -> list[Any]:
+    """The parts of a content."""
+    parts = entry.get("parts") if isinstance(entry, dict) else None
+    return parts if isinstance(parts, list) else []
+
+
+def call_of(part: Any) -> Call | None:
+    """The call that a part makes."""
+    call = field(part, "functionCall")
+    return Call(_word(call, "id"), _word(call, "name") or "") if isinstance(call, dict) else None
+
+
+def result_of(part: Any) -> Result | None:
+    """The result that a part holds."""
+    response = field(part, "functionResponse")
+    return (
+        Result(_word(response, "id"), _word(response, "name") or "") if isinstance(response, dict) else None
+    )
+
+
+def calls_of(entry: Any) -> list[Call]:
+    """The calls that a content makes, in order."""
+    return [call for part in parts_of(entry) if (call := call_of(part)) is not None]
+
+
+def results_of(entry: Any) -> list[Result]:
+    """The results that a content holds, in order."""
+    return [result for part in parts_of(entry) if (result := result_of(part)) is not None]
+
+
+def text_of(part: Any) -> str | None:
+    """The text of a part, None where it is none."""
+    text = field(part, "text")
+    return text if isinstance(text, str) else None
+
+
+def signature_of(part: Any) -> str | bytes:
+    """The thought signature of a part, "" where it has none. Bytes are what the SDK has in memory."""
+    signature = field(part, "thoughtSignature")
+    return signature if isinstance(signature, str | bytes) else ""
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """A tool's output as the JSON object that Gemini wants: a dict, or the text of one, as it is; anything else
+    under the key "output"."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        try:
+            read = json.loads(value, parse_constant=_no_json)
+        except (ValueError, RecursionError):
+            return {"output": value}
+        if isinstance(read, dict):
+            return read
+    return {"output": value}
+
+
+def hosted_gaps(parts: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """Positions of hosted calls (`toolCall`, `executableCode`) without their result, and of results without
+    their call before them, in the parts of one step."""
+    waiting, places, orphans = OpenCalls(()), [], []
+    for at, part in enumerate(parts):
+        for name in data_of(part):
+            held = field(part, name)
+            id = _word(held, "id") if isinstance(held, dict) else None
+            if name in _HOSTED.values():
+                waiting.extend([Call(id, name)])
+                places.append(at)
+            elif name in _HOSTED and waiting.take(Result(id, _HOSTED[name])) is None:
+                orphans.append(at)
+    return [places[position] for position, _ in waiting.left()], orphans
+
+
+class OpenCalls:
+    """The calls of one step that wait for a response; each is known by its position among them.
+
+    A response answers the call that has its id, if both have one, else the first call that has its name.
+    """
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self._calls: list[Call] = []
+        self._open: list[bool] = []
+        self._queues: dict[tuple[str, str], deque[int]] = {}
+        self.extend(calls)
+
+    def extend(self, calls: Iterable[Call]) -> None:
+        """More calls of the step."""
+        for call in calls:
+            at = len(self._calls)
+            self._calls.append(call)
+            self._open.append(True)
+            for key in call_keys(call):
+                self._queues.setdefault(key, deque()).append(at)
+
+    def take(self, result: Result) -> int | None:
+        """The position of the call that `result` answers, no longer open; None if it answers none."""
+        for key in result_keys(result):
+            queue = self._queues.get(key)
+            while queue:
+                at = queue.popleft()
+                if self._open[at]:
+                    self._open[at] = False
+                    return at
+        return None
+
+    def take_all(self, results: Sequence[Result]) -> list[int | None]:
+        """The same for all results of a content, those that have an id first."""
+        order = sorted(range(len(results)), key=lambda at: results[at].id is None)
+        taken: list[int | None] = [None] * len(results)
+        for at in order:
+            taken[at] = self.take(results[at])
+        return taken
+
+    def left(self) -> list[tuple[int, Call]]:
+        """Positions and calls that still wait."""
+        return [(at, call) for at, call in enumerate(self._calls) if self._open[at]]
+
+
+def call_keys(call: Call) -> list[tuple[str, str]]:
+    """Under which keys a call may be found."""
+    if call.id is None:
+        return [("bare", call.name), ("named", call.name)]
+    return [("id", call.id), ("named", call.name)]
+
+
+def result_keys(result: Result) -> list[tuple[str, str]]:
+    """Under which keys the call of a result may be found, the best first."""
+    if result.id is None:
+        return [("named", result.name)]
+    return [("id", result.id), ("bare", result.name)]
+
+
+def insert_responses(
+    parts: Sequence[Any], positions: Sequence[int | None], more: Iterable[tuple[int, Any]]
+) -> list[Any]:
+    """The parts of a response content with `more` responses among them, each before those to later calls.
+
+    Args:
+        parts: of the content.
+        positions: for each of its responses, in order, the position of its call; None if it has none.
+        more: responses to insert, as parts, each with the position of its call.
+    """
+    waiting = deque(sorted(more, key=lambda pair: pair[0]))
+    responses = [at for at, part in enumerate(parts) if result_of(part) is not None]
+    end = responses[-1] if responses else -1
+    call_at = dict(zip(responses, positions, strict=True))
+    merged: list[Any] = [] if responses else [part for _, part in waiting]
+    for at, part in enumerate(parts):
+        position = call_at.get(at)
+        while position is not None and waiting and waiting[0][0] < position:
+            merged.append(waiting.popleft()[1])
+        merged.append(part)
+        if at == end:
+            merged.extend(late for _, late in waiting)
+    return merged
+
+
+def _no_json(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _word(holder: dict[str, Any], key: str) -> str | None:
+    """A non-empty string; proto JSON makes no difference between an empty and an absent one."""
+    word = holder.get(key)
+    return word if isinstance(word, str) and word else None

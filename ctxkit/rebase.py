@@ -1,0 +1,44 @@
+"""Rebase: a compaction that was planned on an older state, carried over to what there is now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ctxkit.archive import Archive
+from ctxkit.core.arrivals import Arrival, append
+from ctxkit.core.state import Meter, State
+from ctxkit.engine import Outcome
+
+__all__ = ["rebase", "since"]
+
+
+def since(state: State, archive: Archive) -> list[Arrival]:
+    """What has arrived since a state."""
+    return [Arrival(item.raw, item.region, item.tokens) for item in archive.log[state.next_id :]]
+
+
+def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> State | None:
+    """The outcome's state with what came in while it was planned: messages, facts, pins.
+
+    None when the two cannot go together: something was pinned that the plan left out or changed.
+    """
+    before, after = outcome.before.state, outcome.after.state
+    if now is before:
+        return after
+    there = {item.unit: item for item in after.items}
+    untouched = {item.id: item.raw for item in after.items}
+    new_pins = tuple(pin for pin in now.pins if pin not in before.pins)
+    pinned = {pin.unit for pin in new_pins}
+    if any(item.unit in pinned and untouched.get(item.id) is not item.raw for item in before.items):
+        return None
+    kept_pins = tuple(pin for pin in after.pins if pin in now.pins or pin not in before.pins)
+    state = replace(
+        after,
+        facts=(*after.facts, *now.facts[len(before.facts) :]),
+        pins=(*kept_pins, *(pin for pin in new_pins if pin.unit in there or pin.unit >= before.next_id)),
+        waiting=now.waiting,
+        system=now.system,
+        system_tokens=now.system_tokens,
+        tools_tokens=now.tools_tokens,
+    )
+    return append(state, since(before, archive), meter)[0]

@@ -1,0 +1,136 @@
+"""Report: one request told, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from ctxkit.core.edits import Close, Edit, Failure, Pin, Remember, Retract, Shorten, Strip, Unpin
+from ctxkit.core.kernel import Applied
+
+__all__ = ["EditReport", "FailureReport", "RegionReport", "Report"]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EditReport(_Told):
+    """One edit.
+
+    Attributes:
+        kind: "Drop", "Replace", "Shorten", ...
+        by: the kind of the strategy that made it.
+        why: its reason.
+        positions: what it touched, as positions in the input (0 is the first entry that was added).
+        handle: the name under which the originals can be read, "" where none is touched.
+        tokens_before, tokens_after: size of what it touched.
+        detail: what else there is to say: the part, the key of a fact.
+    """
+
+    kind: str
+    by: str
+    why: str
+    positions: tuple[int, ...] = ()
+    handle: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    detail: str = ""
+
+
+class FailureReport(_Told):
+    """A step that was rolled back: the strategy's kind, and why."""
+
+    by: str
+    why: str
+
+
+class RegionReport(_Told):
+    """One region: tokens before and after, and its target (None without one)."""
+
+    before: int
+    after: int
+    target: int | None = None
+
+
+class Report(_Told):
+    """What a request holds and why.
+
+    Attributes:
+        format: the wire format.
+        compacted: whether this request made a compaction.
+        trigger: why it was made, or why none was: one sentence.
+        tokens_before, tokens_after: size of the request before and after, system text and tools included.
+        limit, target: tokens that it may have, and to which a compaction goes down.
+        regions: sizes by region; "tools" are the tool schemas.
+        edits: each edit of this compaction, in order.
+        failures: each step that was rolled back.
+        normalised: what had to be rearranged for the provider: stand-in results, late results.
+        counter: name of the token counter; `exact` says whether it counts or estimates.
+        compactions: how many there have been, this one included.
+        seconds: what it took.
+    """
+
+    format: str
+    compacted: bool
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+    limit: int
+    target: int
+    regions: dict[str, RegionReport]
+    edits: tuple[EditReport, ...] = ()
+    failures: tuple[FailureReport, ...] = ()
+    normalised: tuple[str, ...] = ()
+    counter: str = ""
+    exact: bool = True
+    compactions: int = 0
+    seconds: float = 0.0
+
+
+def told(applied: Applied) -> EditReport:
+    """An edit for the report."""
+    return EditReport(
+        kind=type(applied.edit).__name__,
+        by=applied.edit.by,
+        why=applied.edit.why,
+        positions=tuple(id for span in applied.ids for id in span),
+        handle=applied.handle,
+        tokens_before=applied.tokens_before,
+        tokens_after=applied.tokens_after,
+        detail=_detail(applied.edit),
+    )
+
+
+def failed(failure: Failure) -> FailureReport:
+    """A failure for the report."""
+    return FailureReport(by=failure.by, why=failure.why)
+
+
+def _detail(edit: Edit) -> str:
+    match edit:
+        case Shorten():
+            return f"part {edit.part}"
+        case Remember():
+            return edit.fact.key
+        case Retract():
+            return edit.key
+        case Close():
+            return edit.call
+        case Pin(until=int(until)):
+            return f"until turn {until}"
+        case Strip() | Pin() | Unpin():
+            return ", ".join(f"unit {unit}" for unit in edit.units)
+        case _:
+            return ""
+
+
+def region_reports(before: Any, after: Any, targets: Any) -> dict[str, RegionReport]:
+    """Regions in the order of the budget's, for those that hold anything or have a target."""
+    names = [*dict.fromkeys([*before, *after, *targets])]
+    return {
+        name: RegionReport(before=before.get(name, 0), after=after.get(name, 0), target=targets.get(name))
+        for name in names
+        if before.get(name) or after.get(name) or name in targets
+    }

@@ -1,0 +1,1 @@
+"""The built-in strategies, one module each; they come in through the entry points in pyproject.toml."""

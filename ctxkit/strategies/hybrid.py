@@ -1,0 +1,45 @@
+"""`hybrid`: strategies one after the other until the conversation fits."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ctxkit.core.edits import Plan
+from ctxkit.core.view import View
+from ctxkit.registry import AnyStrategy
+from ctxkit.strategy import CompressionStrategy, Services, advance
+
+__all__ = ["Hybrid", "recommended"]
+
+
+def recommended() -> tuple[Any, ...]:
+    """The steps of a hybrid that names none: what costs least goes first."""
+    return (
+        {"kind": "drop-reasoning"},
+        {"kind": "drop-media"},
+        {"kind": "digest-tool-results"},
+        {"kind": "trim-tool-results"},
+        {"kind": "drop-oldest"},
+    )
+
+
+class Hybrid(CompressionStrategy):
+    """Run the steps in order, each on what the one before left, until every target is met.
+
+    A step that fails or would break a promise is rolled back, named in the report, and the next one goes on.
+    Without `steps` it is the recommended chain.
+    """
+
+    kind: Literal["hybrid"] = "hybrid"
+    steps: tuple[AnyStrategy, ...] = Field(default_factory=recommended, min_length=1, validate_default=True)
+
+    async def plan(self, view: View, services: Services) -> Plan:
+        total = Plan()
+        for step in self.steps:
+            if not view.over and total:
+                break
+            plan, view = await advance(step, view, services)
+            total += plan
+        return total
