@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ __all__ = ["Outcome", "check_fits", "compact", "due", "run_sync"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """What a compaction came to: the view before and after, and the steps that failed.
 
@@ -54,26 +54,31 @@ def due(view: View, *, last_turn: int) -> str:
     return ""
 
 
-async def compact(view: View, strategy: CompressionStrategy, services: Services) -> Outcome:
-    """View, plan, check, apply: the state after a strategy's plan, or the reason why it was not taken."""
+async def compact(
+    view: View, strategy: CompressionStrategy, services: Services, *, least_gain: int
+) -> Outcome:
+    """View, plan, check, apply: the state after a strategy's plan, or the reason why it was not taken.
+
+    A plan that saves less than `least_gain` tokens is not taken, unless the request would not fit without it.
+    """
     view = replace(view, applied=())
     folded = replace(view, state=fold_facts(view.state, view.setting.meter))
     plan, after = await advance(strategy, folded, services)
-    refused = _refusal(view, after, changes=bool(plan) and not only_marks(plan.edits))
+    refused = _refusal(view, after, 0 if only_marks(plan.edits) else least_gain)
     if refused:
         return Outcome(view, view, plan.failures, refused)
     state = replace(after.state, compactions=view.state.compactions + 1)
     return Outcome(view, replace(after, state=state), plan.failures)
 
 
-def _refusal(before: View, after: View, *, changes: bool) -> str:
+def _refusal(before: View, after: View, least_gain: int) -> str:
     """Why an outcome is not worth a broken prompt cache, "" when it is."""
     if after.state is before.state:
         return "no strategy found anything to change"
     budget, gain = before.budget, before.tokens - after.tokens
     needed = before.tokens > budget.limit >= after.tokens
-    if changes and gain < budget.least_gain and not needed:
-        return f"it would save {gain} tokens, less than min_gain = {budget.least_gain}"
+    if gain < least_gain and not needed:
+        return f"it would save {gain} tokens, less than min_gain = {least_gain}"
     return ""
 
 
@@ -117,19 +122,17 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(make())
-    answer: list[T] = []
-    error: list[BaseException] = []
+        return _run(make)
+    with ThreadPoolExecutor(1, thread_name_prefix="ctxkit") as pool:
+        return pool.submit(_run, make).result()
 
-    def work() -> None:
-        try:
-            answer.append(asyncio.run(make()))
-        except BaseException as raised:  # noqa: BLE001 - carried over to the caller's thread
-            error.append(raised)
 
-    thread = threading.Thread(target=work, name="ctxkit-sync")
-    thread.start()
-    thread.join()
-    if error:
-        raise error[0]
-    return answer[0]
+def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """`asyncio.run` without its signal handlers, which would write out the whole conversation as text."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(make())
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

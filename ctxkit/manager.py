@@ -275,7 +275,7 @@ class ContextManager:
         """What `compact` would do now; nothing changes."""
         started = time.perf_counter()
         view = self._view()
-        outcome = run_sync(lambda: compact(view, self._strategy, self._services))
+        outcome = run_sync(lambda: self._planned(view))
         return self._told(outcome.after, outcome, "a preview", started)
 
     def _gather(self, tools: Any) -> View:
@@ -311,11 +311,17 @@ class ContextManager:
         """A compaction, committed; planned anew when another one was committed meanwhile."""
         while True:
             version = self._version
-            outcome = await compact(view, self._strategy, self._services)
+            outcome = await self._planned(view)
             with self._lock:
                 if version == self._version and self._commit(outcome):
                     return outcome
                 view = self._view()
+
+    async def _planned(self, view: View) -> Outcome:
+        """A compaction as it would be; one that the tokens did not start need not gain much."""
+        budget = self._budget
+        least_gain = budget.least_gain if view.tokens > budget.start else budget.min_gain or 0
+        return await compact(view, self._strategy, self._services, least_gain=least_gain)
 
     def _commit(self, outcome: Outcome) -> bool:
         """Take an outcome over, with what came in while it was planned."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,17 +9,30 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import pluggy
-from pydantic import PlainValidator, SerializeAsAny, ValidationError
+from pydantic import PlainValidator, SerializeAsAny, ValidationError, WithJsonSchema
 
+from ctxkit.config_error import brief, config_error, nearest
+from ctxkit.config_tree import check_tree
 from ctxkit.errors import ConfigError, UnknownPluginError
 from ctxkit.hooks import Hooks
 from ctxkit.report import Report
 from ctxkit.strategy import CompressionStrategy
 
-__all__ = ["AnyStrategy", "Installed", "compacted", "installed", "strategy_class", "strategy_of"]
+__all__ = [
+    "SCHEMA_FORMAT",
+    "AnyStrategy",
+    "Installed",
+    "compacted",
+    "installed",
+    "strategy_class",
+    "strategy_of",
+]
 
 STRATEGIES = "ctxkit.strategies"
 """The entry point group of strategies: the name is the class's `kind`."""
+
+SCHEMA_FORMAT = "ctxkit-strategy"
+"""Marks in a JSON Schema where a strategy may stand."""
 
 HOOKS = "ctxkit"
 """The entry point group of plugins with hooks."""
@@ -67,7 +79,7 @@ def _described(point: EntryPoint) -> Installed:
     return Installed(point.name, origin, version, lines[0] if lines else "")
 
 
-def strategy_class(kind: str, *, path: str = "") -> type[CompressionStrategy]:
+def strategy_class(kind: str, path: str = "") -> type[CompressionStrategy]:
     """The class behind a kind; only this one is imported.
 
     Raises:
@@ -76,10 +88,10 @@ def strategy_class(kind: str, *, path: str = "") -> type[CompressionStrategy]:
     """
     points = _entry_points()
     if kind not in points:
-        near = difflib.get_close_matches(kind, points, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         names = ", ".join(points) or "none; is ctxkit-core installed with pip?"
-        message = f"no strategy named {kind!r} is installed{hint} Installed: {names}"
+        message = (
+            f"no strategy named {brief(kind)} is installed{nearest(kind, list(points))} (installed: {names})"
+        )
         raise UnknownPluginError(message, name=kind, installed=tuple(points), path=path)
     try:
         found = points[kind].load()
@@ -106,34 +118,36 @@ def strategy_of(
     """
     if isinstance(value, CompressionStrategy):
         return value
-    if isinstance(value, str):
-        value = {"kind": value}
-    if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
-        raise ConfigError(f"a strategy is a kind name or a table with `kind`, not {value!r:.80}", path=path)
+    check_tree(value, path=path)
+    table = {"kind": value} if isinstance(value, str) else value
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"a strategy is a kind name or a table with `kind`, not {brief(value)}", path=path)
+    model = strategy_class(*_kind_in(table, path if table is not value else f"{path}.kind".strip(".")))
     try:
-        return strategy_class(value["kind"], path=path).model_validate(dict(value))
+        return model.model_validate(dict(table))
     except ValidationError as error:
-        raise config_error(error, path) from error
-    except RecursionError:
-        raise ConfigError("the strategy contains itself", path=path) from None
+        raise config_error(error, path, model=model, value=table) from error
 
 
-def config_error(error: ValidationError, path: str = "") -> ConfigError:
-    """A pydantic error as ours: the path to the first thing that is wrong, what is wrong, what was there."""
-    first = error.errors(include_url=False)[0]
-    inner = first.get("ctx", {}).get("error")
-    where = ".".join(part for part in (path, *map(str, first["loc"])) if part)
-    if isinstance(inner, ConfigError):
-        return ConfigError(str(inner), path="")
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return ConfigError(f"{first['msg']}, got {first['input']!r:.60}{more}", path=where)
+def _kind_in(table: Mapping[str, Any], path: str) -> tuple[str, str]:
+    kind = table.get("kind")
+    if isinstance(kind, str):
+        return kind, path
+    found = f"found {brief(kind)}" if "kind" in table else "it is missing"
+    raise ConfigError(
+        f"has to name an installed strategy; {found} (installed: {', '.join(_entry_points())})", path=path
+    )
 
 
 def _found(value: Any) -> CompressionStrategy:
     return strategy_of(value, path="")
 
 
-AnyStrategy = Annotated[SerializeAsAny[CompressionStrategy], PlainValidator(_found)]
+AnyStrategy = Annotated[
+    SerializeAsAny[CompressionStrategy],
+    PlainValidator(_found),
+    WithJsonSchema({"type": ["string", "object"], "format": SCHEMA_FORMAT}),
+]
 """The type of a field that holds a strategy: reads what `strategy_of` reads."""
 
 

@@ -103,6 +103,8 @@ class _Desk:
     def _shape(self, raw: Entry) -> Shape:
         """The shape of an entry; a text of ctxkit's own that comes back opens no turn."""
         shape = self._provider.shape(raw, index=self._next_id)
+        if not shape.calls and not shape.results:
+            shape = _SHAPES.setdefault(shape, shape)
         if shape.role is Role.USER and shape.words:
             parts = self._provider.parts(raw)
             if len(parts) == 1 and parts[0].kind is PartKind.TEXT and is_marked(parts[0].text):
@@ -241,6 +243,9 @@ class OpenCalls:
             self._by_id[call.call.id].remove(key)
         return call
 
+
+_SHAPES: dict[Shape, Shape] = {}
+"""The few shapes that most entries have, one object each: an item then costs a reference."""
 
 _MODEL_MADE = (Role.MODEL, Role.REASONING)
 

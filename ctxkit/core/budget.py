@@ -50,8 +50,8 @@ class Budget(BaseModel):
         aim_for: and goes down to this (default: 60 % of `compact_at`).
         context_limit: compaction starts too when more turns than this are in the request.
         every: and when this many turns have come since the last one.
-        min_gain: tokens that a compaction must save (default: 5 % of the limit), unless the request would
-            not fit without it.
+        min_gain: tokens that a compaction must save, unless the request would not fit without it. By default 5 %
+            of the limit when it was the tokens that started it, nothing when it was the turns or `compact()`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -122,7 +122,7 @@ class Budget(BaseModel):
 
     @property
     def least_gain(self) -> int:
-        """`min_gain`, or its default."""
+        """`min_gain`, or its default for a compaction that the tokens started."""
         return self.min_gain if self.min_gain is not None else int(self.limit * MIN_GAIN_SHARE)
 
     def caps(self, used: Mapping[str, int]) -> dict[str, int]:

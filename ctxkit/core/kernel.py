@@ -167,6 +167,8 @@ class _Stage:
         tokens = self._setting.meter.entry(raw)
         if tokens > item.tokens:
             raise PlanRejected([f"item {edit.item} would grow from {item.tokens} to {tokens} tokens"])
+        if tokens == item.tokens:
+            return
         self._changed[item.id] = replace(item, raw=raw, tokens=tokens, edited=edit.by or "plan")
         handle = self._handle_of_original(item)
         self.applied.append(Applied(edit, ids_of([item]), handle, item.tokens, tokens))

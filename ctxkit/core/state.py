@@ -68,7 +68,7 @@ class Meter:
         return self.weight(self.provider.weigh(entry))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class State:
     """A conversation at one moment; never changed, only succeeded by another.
 
@@ -102,6 +102,9 @@ class State:
     facts: tuple[Fact, ...] = ()
     noted: int = 0
     compactions: int = 0
+
+    def __repr__(self) -> str:
+        return f"<State of {len(self.items)} items, turn {self.turn}>"
 
     def waits(self, call: OpenCall) -> bool:
         """Whether an open call may still be answered; one that may not is dead and blocks nothing."""

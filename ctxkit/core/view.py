@@ -41,7 +41,7 @@ class ToolResult:
     value: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class View:
     """A conversation with its sizes and its limits.
 
@@ -60,6 +60,9 @@ class View:
     past: Sequence[Past] = ()
     scope: str = ""
     applied: tuple[Applied, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<View of {len(self.state.items)} items, {self.tokens} tokens, {self.over} over>"
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:

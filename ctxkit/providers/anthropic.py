@@ -31,6 +31,7 @@ class Anthropic:
     joins_runs = True
     results_adjacent = True
     strips_open_turn = False
+    unique_call_ids = True
 
     def dump(self, message: object) -> list[Entry]:
         """A dict as it is, but for SDK blocks in its content; a Message as an assistant message of what the API

@@ -22,17 +22,14 @@ __all__ = ["FORMAT", "shape_of"]
 FORMAT = "anthropic"
 
 
-def shape_of(entry: object, index: int) -> Shape:
-    """The shape of `messages[index]`; system text may be parted from what is before it only if that is nothing.
+def shape_of(entry: Any, index: int) -> Shape:
+    """The shape of `messages[index]`; system text belongs to what is before it (A24).
 
     A system message that changes more than text (tools, output settings) stays for good. Raises
     ProviderFormatError for what cannot be read.
     """
-    if not isinstance(entry, dict) or (why := unreadable(entry)):
-        place, message = (
-            why if isinstance(entry, dict) else ((), f"a message is a dict, not {type(entry).__name__}")
-        )
-        raise ProviderFormatError(message, format=FORMAT, path=path_text("messages", index, *place))
+    if why := unreadable(entry):
+        raise ProviderFormatError(why[1], format=FORMAT, path=path_text("messages", index, *why[0]))
     match entry["role"]:
         case "system":
             return Shape(Role.SYSTEM, binds="previous" if index else "", keep=_changes_settings(entry))

@@ -314,12 +314,21 @@ def _response_parts(
     result = result_of(part)
     assert result is not None
     if (value := response.get("response")) is not None:
-        text = text_of_json(value)
+        text = _response_text(value)
         yield Part((*path, "response"), PartKind.RESULT, value, text, result.name, result.id)
     for at, media in enumerate(parts_of(response)):
         blob = next((blob for name in MEDIA if (blob := field(media, name)) is not None), None)
         kind = PartKind.OPAQUE if blob is None else PartKind.MEDIA
         yield Part((*path, "parts", at), kind, media, _mime(blob))
+
+
+def _response_text(value: Any) -> str:
+    """A response as its reader sees it; one that only wraps a text, as `with_part` writes it, is that text."""
+    match value:
+        case {"output": str(text)} if len(value) == 1:
+            return text
+        case _:
+            return text_of_json(value)
 
 
 def _key(part: dict[str, Any], name: str) -> str:

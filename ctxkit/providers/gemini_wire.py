@@ -15,7 +15,6 @@ from ctxkit.core.items import Call, Result
 from ctxkit.core.provider import Entry
 
 __all__ = [
-    "DATA",
     "MEDIA",
     "OpenCalls",
     "as_object",
@@ -35,11 +34,10 @@ __all__ = [
     "role_of",
     "signature_of",
     "spelled",
-    "text_of",
 ]
 
 MEDIA = ("inlineData", "fileData")
-DATA = (
+_DATA = (
     "text",
     *MEDIA,
     "functionCall",
@@ -54,9 +52,9 @@ _HOSTED = {"toolResponse": "toolCall", "codeExecutionResult": "executableCode"}
 _ROLES = {"user": "user", "function": "user", "model": "model"}
 _SNAKE = {
     name: re.sub(r"([A-Z])", lambda capital: "_" + capital[1].lower(), name)
-    for name in (*DATA, "thoughtSignature")
+    for name in (*_DATA, "thoughtSignature")
 }
-_DATA_KEYS = {spelling: name for name in DATA for spelling in (name, _SNAKE[name])}
+_DATA_KEYS = {spelling: name for name in _DATA for spelling in (name, _SNAKE[name])}
 _SPELLED_SNAKE = frozenset(snake for name, snake in _SNAKE.items() if snake != name)
 
 
@@ -128,12 +126,6 @@ def calls_of(entry: Any) -> list[Call]:
 def results_of(entry: Any) -> list[Result]:
     """The results that a content holds, in order."""
     return [result for part in parts_of(entry) if (result := result_of(part)) is not None]
-
-
-def text_of(part: Any) -> str | None:
-    """The text of a part, None where it is none."""
-    text = field(part, "text")
-    return text if isinstance(text, str) else None
 
 
 def signature_of(part: Any) -> str | bytes:

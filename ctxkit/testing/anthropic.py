@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxkit.testing.script import TOOLS, Answer, Step, Use
 from ctxkit.testing.texts import png
-from ctxkit.testing.writer import SCHEMA, Writer
+from ctxkit.testing.writer import Writer, schema
 
 __all__ = ["AnthropicWriter"]
 
@@ -71,7 +71,8 @@ class AnthropicWriter(Writer):
         results = [self._result_block(call["id"], use) for call, use in zip(calls, step.uses, strict=True)]
         self._give(step, results, answered, words=not late)
         if late:
-            self.entries.append({"role": "assistant", "content": [self._found(late["id"])]})
+            lead = self._thinking("what was found", step.form) if thinks else []
+            self.entries.append({"role": "assistant", "content": [*lead, self._found(late["id"])]})
 
     def answer(self, answer: Answer, *, thinks: bool) -> None:
         blocks = self._thinking(answer.words, answer.form) if thinks else []
@@ -98,7 +99,7 @@ class AnthropicWriter(Writer):
         return blocks
 
     def tools(self) -> list[dict[str, Any]]:
-        return [{"name": name, "description": "a tool", "input_schema": SCHEMA} for name in TOOLS]
+        return [{"name": name, "description": "a tool", "input_schema": schema()} for name in TOOLS]
 
     def _give(self, step: Step, results: list[Block], answered: int, *, words: bool) -> None:
         given, kept_back = results[:answered], results[answered:]

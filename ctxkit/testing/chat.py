@@ -7,7 +7,7 @@ from typing import Any
 from ctxkit.core.provider import Entry
 from ctxkit.testing.script import TOOLS, Answer, Step, Use
 from ctxkit.testing.texts import png
-from ctxkit.testing.writer import SCHEMA, Writer
+from ctxkit.testing.writer import Writer, schema
 
 __all__ = ["ChatWriter"]
 
@@ -71,7 +71,7 @@ class ChatWriter(Writer):
 
     def tools(self) -> list[dict[str, Any]]:
         return [
-            {"type": "function", "function": {"name": name, "description": "a tool", "parameters": SCHEMA}}
+            {"type": "function", "function": {"name": name, "description": "a tool", "parameters": schema()}}
             for name in TOOLS
         ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ctxkit.core.provider import Entry
 from ctxkit.testing.script import TOOLS, Answer, Step, Use
 from ctxkit.testing.texts import png
-from ctxkit.testing.writer import SCHEMA, Writer
+from ctxkit.testing.writer import Writer, schema
 
 __all__ = ["GeminiWriter"]
 
@@ -71,7 +71,7 @@ class GeminiWriter(Writer):
         return "\n\n".join(self.script.system)
 
     def tools(self) -> list[dict[str, Any]]:
-        declarations = [{"name": name, "description": "a tool", "parameters": SCHEMA} for name in TOOLS]
+        declarations = [{"name": name, "description": "a tool", "parameters": schema()} for name in TOOLS]
         return [{self._key("functionDeclarations"): declarations}]
 
     @property

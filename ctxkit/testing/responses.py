@@ -8,7 +8,7 @@ from ctxkit.core.provider import Entry
 from ctxkit.testing.responses_tools import call_pair, hosted
 from ctxkit.testing.script import TOOLS, Answer, End, Step, Turn
 from ctxkit.testing.texts import png
-from ctxkit.testing.writer import SCHEMA, Writer
+from ctxkit.testing.writer import Writer, schema
 
 __all__ = ["ResponsesWriter"]
 
@@ -52,7 +52,7 @@ class ResponsesWriter(Writer):
 
     def note(self, words: str) -> None:
         if self.script.form == 9:
-            tool = {"type": "function", "name": "late_tool", "parameters": SCHEMA}
+            tool = {"type": "function", "name": "late_tool", "parameters": schema()}
             self.entries.append({"type": "additional_tools", "role": "developer", "tools": [tool]})
             return
         content: Any = [{"type": "input_text", "text": words}] if self.script.form % 2 else words
@@ -103,7 +103,7 @@ class ResponsesWriter(Writer):
         return "\n\n".join(self.script.system) if self._beside and self.script.system else None
 
     def tools(self) -> list[dict[str, Any]]:
-        return [{"type": "function", "name": name, "parameters": SCHEMA, "strict": False} for name in TOOLS]
+        return [{"type": "function", "name": name, "parameters": schema(), "strict": False} for name in TOOLS]
 
     @property
     def _beside(self) -> bool:

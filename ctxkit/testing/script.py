@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from ctxkit.testing.texts import arguments, rare_texts, results, texts
+from ctxkit.testing.texts import ARGUMENTS, results, texts
 
 __all__ = ["TOOLS", "Answer", "Draw", "End", "Script", "Step", "Turn", "Use", "scripts", "turns"]
 
@@ -85,41 +85,64 @@ class Script:
     form: int
 
 
-_USES = st.builds(Use, st.integers(0, len(TOOLS) - 1), arguments(), results(), st.integers(0, 9))
-_STEPS = st.builds(
-    Step, st.lists(_USES, min_size=1, max_size=3).map(tuple), rare_texts(), rare_texts(), st.integers(0, 23)
-)
-_ANSWERS = st.builds(Answer, texts(), st.integers(0, 9))
+# What is simplest is drawn with few choices: Hypothesis deletes only short runs of choices when it shrinks.
+
+_SMALL = st.integers(0, 9)
+_STEP_KINDS = st.sampled_from((0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 0, 1, 5, 7))
+_TURN_KINDS = st.sampled_from((0, 1, 2, 3, 4, 5, 6, 7, 5, 6, 7, 7, 7))
+_USE_CODES = st.integers(0, len(ARGUMENTS) * len(TOOLS) * 10 - 1)
 
 
-def turns(*, min_steps: int = 0, max_steps: int = 3) -> st.SearchStrategy[Turn]:
-    """One turn with that many tool steps."""
-    return st.builds(
-        Turn,
-        texts(),
-        st.integers(0, 11),
-        st.booleans(),
-        rare_texts(),
-        st.lists(_STEPS, min_size=min_steps, max_size=max_steps).map(tuple),
-        st.lists(_ANSWERS, max_size=2).map(tuple),
-    )
+@st.composite
+def _uses(draw: Draw) -> Use:
+    code, form = divmod(draw(_USE_CODES), 10)
+    words, tool = divmod(code, len(TOOLS))
+    return Use(tool, ARGUMENTS[words], draw(results()), form)
 
 
-_TURNS = turns()
-_LONG_TURNS = turns(min_steps=8, max_steps=30)
+@st.composite
+def _steps(draw: Draw) -> Step:
+    kind, form = draw(_STEP_KINDS), draw(st.integers(0, 23))
+    uses = draw(st.lists(_USE, min_size=2, max_size=4)) if kind & 1 else [draw(_USE)]
+    words = draw(texts()) if kind & 2 else None
+    beside = draw(texts()) if kind & 4 else None
+    return Step(tuple(uses), words, beside, form)
+
+
+@st.composite
+def turns(draw: Draw, *, min_steps: int = 0) -> Turn:
+    """One turn, with that many tool steps or more, to 3."""
+    words, kind = draw(texts()), draw(_TURN_KINDS)
+    form, thinks, note = 0, False, None
+    steps: list[Step] = []
+    if kind & 1:
+        form, thinks = draw(st.integers(0, 11)), draw(st.booleans())
+        note = draw(texts()) if draw(_SMALL) > 7 else None
+    if kind & 4 or min_steps:
+        steps = draw(st.lists(_STEP, min_size=1, max_size=3))
+    answers = draw(st.lists(_ANSWER, min_size=1, max_size=2)) if kind & 2 else []
+    return Turn(words, form, thinks, note, tuple(steps), tuple(answers))
+
+
+_USE = _uses()
+_STEP = _steps()
+_ANSWER = st.builds(Answer, texts(), _SMALL)
+_TURN = turns()
 _SYSTEM = st.lists(texts(), max_size=2).map(tuple)
 _ENDS: tuple[End, ...] = ("answered", "user", "results", "open", "partial")
 
 
 @st.composite
 def scripts(draw: Draw, min_turns: int, max_turns: int, ends: str) -> Script:
-    """A script with that many user messages; one in ten that may have one only is a long single turn."""
-    long = min_turns <= 1 and draw(st.integers(0, 9)) == 9
-    drawn = [draw(_LONG_TURNS)] if long else draw(st.lists(_TURNS, min_size=min_turns, max_size=max_turns))
+    """A script with that many user messages; one in ten that may have one only has up to 30 steps in it."""
     end: End = "user" if ends == "user" else draw(st.sampled_from(_ENDS))
-    if long and ends == "user" and max_turns > 1:
-        drawn.append(draw(_TURNS))
-    system, opening = draw(_SYSTEM), draw(rare_texts())
+    system = draw(_SYSTEM)
+    opening = draw(texts()) if draw(_SMALL) > 7 else None
     reuses, form = draw(st.booleans()), draw(st.integers(0, 15))
+    drawn = draw(st.lists(_TURN, min_size=min_turns, max_size=max_turns))
+    if min_turns == 1 and draw(_SMALL) == 9:
+        more = draw(st.lists(_STEP, min_size=8, max_size=27))
+        busy = replace(drawn[0], steps=(*more, *drawn[0].steps))
+        drawn = [busy] if end != "user" or len(drawn) == 1 else [busy, drawn[-1]]
     last = drawn[-1].ending(end)
     return Script(system, opening, (*drawn[:-1], last), end, reuses, form)

@@ -6,10 +6,11 @@ import base64
 import json
 import struct
 import zlib
+from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-__all__ = ["arguments", "blanks", "long_text", "png", "rare_texts", "results", "texts"]
+__all__ = ["ARGUMENTS", "long_text", "png", "results", "texts"]
 
 _PLAIN = (
     "ok",
@@ -34,7 +35,6 @@ _UNUSUAL = (
     "a" * 1500,
     "好" * 900,
 )
-_BLANK = ("", " ", "\n\t ", "\u3000")
 _SENTENCES = (
     "Customer C-{n:05d} paid {n}.{c:02d} EUR on 2026-{m:02d}-{d:02d} by invoice INV-{n}.",
     "The file /srv/app/v{m}/module_{n}.py was changed in commit {n:08x} and then reverted.",
@@ -61,25 +61,14 @@ _TEXTS = _PLAIN + _UNUSUAL + _LONG
 _LETTERS = st.characters(min_codepoint=0x20, max_codepoint=0x2FFF, exclude_categories=("Cs", "Cc"))
 
 
-def texts() -> st.SearchStrategy[str]:
+@st.composite
+def texts(draw: Callable[[st.SearchStrategy[str]], str]) -> str:
     """A text that is never blank: plain, unusual, some thousand characters long, or made of free letters."""
-    return _TEXT_STRATEGY
+    return draw(_POOL_STRATEGY) or "x" + draw(_FREE_STRATEGY)
 
 
-def rare_texts() -> st.SearchStrategy[str | None]:
-    """A text of `texts()` in one draw of five, else None."""
-    return _RARE_STRATEGY
-
-
-def blanks() -> st.SearchStrategy[str]:
-    """The empty string or white space alone."""
-    return st.sampled_from(_BLANK)
-
-
-_POOL_STRATEGY = st.sampled_from(_TEXTS)
-_FREE_STRATEGY = st.text(_LETTERS, min_size=1, max_size=12).map("x".__add__)
-_TEXT_STRATEGY = st.one_of(_POOL_STRATEGY, _POOL_STRATEGY, _POOL_STRATEGY, _FREE_STRATEGY)
-_RARE_STRATEGY = st.sampled_from((*(None,) * (4 * len(_TEXTS)), *_TEXTS))
+_POOL_STRATEGY = st.sampled_from((*_TEXTS, *("",) * 6))
+_FREE_STRATEGY = st.text(_LETTERS, max_size=12)
 
 
 def _rows(seed: int, count: int) -> list[dict[str, object]]:
@@ -114,23 +103,21 @@ _RESULTS = (
     *_UNUSUAL,
     *_LONG,
 )
-_ARGUMENTS = (
+_RESULT_STRATEGY = st.sampled_from(_RESULTS)
+
+ARGUMENTS = (
     "{}",
     '{"order_id": "ORD-48213"}',
     '{"path": "/srv/data/out.csv", "limit": 20}',
     '{"query": "price of 北京 hotels", "from": "2026-03-14", "max": 1299.5, "exact": true}',
     json.dumps({"path": "/srv/app/notes.md", "text": long_text(3, 1200)}, ensure_ascii=False),
 )
+"""Arguments of calls, JSON texts of objects."""
 
 
 def results() -> st.SearchStrategy[str]:
     """What a tool gave: a text or JSON text, short or some thousand characters long, never blank."""
-    return st.sampled_from(_RESULTS)
-
-
-def arguments() -> st.SearchStrategy[str]:
-    """Arguments of a call, the JSON text of an object."""
-    return st.sampled_from(_ARGUMENTS)
+    return _RESULT_STRATEGY
 
 
 def png(width: int, height: int) -> str:

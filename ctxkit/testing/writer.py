@@ -9,9 +9,12 @@ from typing import Any
 from ctxkit.core.provider import Entry
 from ctxkit.testing.script import TOOLS, Answer, End, Script, Step, Turn
 
-__all__ = ["SCHEMA", "Writer", "opaque", "tool_id"]
+__all__ = ["Writer", "opaque", "schema", "tool_id"]
 
-SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+def schema() -> dict[str, Any]:
+    """The parameters of a tool."""
+    return {"type": "object", "properties": {"path": {"type": "string"}}}
 
 
 def opaque(serial: int, size: int = 120) -> str:

@@ -114,6 +114,8 @@ def _count_short(encoding_name: str, text: str) -> int:
 
 
 def _count(encoding_name: str, text: str) -> int:
+    if not text.isascii():
+        text = text[:1] + text[1:]  # a copy: the encoder leaves a UTF-8 twin in whatever string it reads
     return len(encoding(encoding_name).encode(text, disallowed_special=()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 Block = dict[str, Any]
@@ -102,7 +103,7 @@ def _texts(blocks: list[Block]) -> Iterator[tuple[str, str]]:
     texts = [block.get("text") for block in of_type(blocks, "text")]
     if any(not isinstance(text, str) or text == "" for text in texts):
         yield "A11", "an empty text block"
-    elif len(texts) == len(blocks) and not any(text.strip() for text in texts):
+    elif len(texts) == len(blocks) and not any(str(text).strip() for text in texts):
         yield "A11", "all text is blank"
 
 
@@ -198,7 +199,7 @@ def _client_pairs(turns: list[Turn]) -> Iterator[tuple[str, int, str]]:
 
 def _leading(blocks: list[Block], i: int, called: list[Any]) -> Iterator[tuple[str, int, str]]:
     kinds = [block.get("type") == "tool_result" for block in blocks]
-    if called and any(later and not earlier for earlier, later in zip(kinds, kinds[1:], strict=False)):
+    if called and any(later and not earlier for earlier, later in pairwise(kinds)):
         yield "A3", i, "tool results do not lead the message, or not in one run"
 
 

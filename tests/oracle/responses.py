@@ -45,7 +45,7 @@ KNOWN_KEYS = {
     "function_call": {"type", "id", "call_id", "name", "arguments", "status", "namespace", "caller", "async"},
     "function_call_output": {"type", "id", "call_id", "output", "status", "caller"},
 }
-NEEDS = {
+NEEDS: dict[str, dict[str, type]] = {
     "function_call": {"call_id": str, "name": str, "arguments": str},
     "custom_tool_call": {"call_id": str, "name": str, "input": str},
     "computer_call": {"id": str, "call_id": str, "pending_safety_checks": list, "status": str},

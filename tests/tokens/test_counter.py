@@ -162,7 +162,11 @@ def test_estimate_is_within_a_quarter(text: str) -> None:
 
 def test_estimate_has_a_price_for_every_character() -> None:
     counted = EstimateCounter("other").count
-    assert [code for code in range(0x110000) if not chr(code).isspace() and counted(chr(code)) < 1] == []
+    assert [
+        code
+        for code in [*range(0x10000), *range(0x10000, 0x110000, 997)]
+        if not chr(code).isspace() and counted(chr(code)) < 1
+    ] == []
 
 
 def test_unknown_family_is_refused() -> None:

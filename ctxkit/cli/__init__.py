@@ -1,0 +1,79 @@
+"""The command line: `ctxkit compress`, `check`, `explain`, `strategies`, `schema`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from ctxkit.cli import check, compress, explain, schema, strategies
+from ctxkit.cli.outputs import warn
+from ctxkit.cli.owner import foreign_owners
+from ctxkit.errors import ConfigError, UnknownHandleError
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "compress": compress,
+    "check": check,
+    "explain": explain,
+    "strategies": strategies,
+    "schema": schema,
+}
+
+USAGE = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""128 and the number of the signal, as shells have it: SIGINT is 2, SIGPIPE 13."""
+
+EXIT_CODES = (
+    "exit codes: 0 all fine, 1 check found violations, 2 usage or config error, 3 some conversations failed"
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code.
+
+    Args:
+        argv: its words, without the program's name; those of this process by default.
+    """
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else USAGE
+    _warn_of_foreign_owners()
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except (ConfigError, UnknownHandleError) as error:
+        warn(str(error))
+        return USAGE
+    except BrokenPipeError:
+        # what reads our output has had enough; Python would complain when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        warn(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ctxkit", description="Make conversations of language models fit a budget.", epilog=EXIT_CODES
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__, epilog=EXIT_CODES))
+    return parser
+
+
+def _warn_of_foreign_owners() -> None:
+    if owners := foreign_owners():
+        warn(
+            f"{', '.join(owners)} installs a package `ctxkit` too, and each overwrites files of the other; "
+            "uninstall it and reinstall ctxkit-core"
+        )

@@ -1,0 +1,194 @@
+"""Conversations read from JSON, JSON Lines or stdin, one at a time."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+from ctxkit.errors import CtxkitError, ProviderFormatError
+
+__all__ = ["Conversation", "InputError", "Unread", "conversations", "opened"]
+
+LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+"""Endings of files that hold JSON Lines, whatever their first line looks like."""
+
+HISTORIES = {"openai-responses": ("messages", "input"), "gemini": ("messages", "contents")}
+SYSTEMS = {
+    "openai-responses": ("system", "instructions"),
+    "gemini": ("system", "systemInstruction", "system_instruction"),
+}
+
+
+class InputError(CtxkitError):
+    """A line that holds no JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation of the input.
+
+    Attributes:
+        line: where it begins in the file, counted from 1.
+        id: its `id`, if `has_id`.
+        messages: its history, as it stands there.
+    """
+
+    line: int
+    id: Any
+    has_id: bool
+    messages: list[Any]
+    system: Any = None
+    tools: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What stands where a conversation should be, and why it is none."""
+
+    line: int
+    id: Any
+    has_id: bool
+    error: CtxkitError
+
+
+@contextmanager
+def opened(source: str) -> Iterator[BinaryIO]:
+    """The bytes of a file, or of stdin for "-", unpacked when they are gzip.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    raw = cast(BinaryIO, sys.stdin.buffer) if source == "-" else Path(source).open("rb")
+    try:
+        packed = getattr(raw, "peek", lambda _: b"")(2)[:2] == b"\x1f\x8b"
+        yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+    finally:
+        if source != "-":
+            raw.close()
+
+
+def conversations(stream: BinaryIO, *, name: str, format: str) -> Iterator[Conversation | Unread]:
+    """Every conversation in a stream, in order; JSON Lines are read line by line, a JSON document as a whole.
+
+    Args:
+        name: the file's name; one that ends in .jsonl is read as JSON Lines without a look at it.
+        format: the wire format, which says under which keys the history and the system text may stand.
+    """
+    for line, text in _documents(_numbered(stream), lines=name.lower().endswith(LINES)):
+        yield _conversation(line, text, format) if isinstance(text, bytes) else _unread(line, text)
+
+
+def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
+    """The lines that are not blank, counted from 1; a damaged gzip file ends in an error."""
+    number = 0
+    try:
+        for number, text in enumerate(stream, 1):
+            text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
+            if text.strip():
+                yield number, text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        yield number + 1, InputError(f"the gzip file is damaged from here on: {error}")
+
+
+def _documents(
+    numbered: Iterator[tuple[int, bytes | InputError]], *, lines: bool
+) -> Iterator[tuple[int, bytes | InputError]]:
+    """Each line, or all lines as one where the first two show that they are one document."""
+    first = list(itertools.islice(numbered, 2))
+    everything = itertools.chain(first, numbered)
+    if lines or not _is_one_document([text for _, text in first if isinstance(text, bytes)]):
+        yield from everything
+        return
+    texts: list[bytes] = []
+    for number, text in everything:
+        if not isinstance(text, bytes):
+            yield number, text
+            return
+        texts.append(text)
+    yield first[0][0], b"".join(texts)
+
+
+def _is_one_document(first: list[bytes]) -> bool:
+    """Whether the first line ends inside a value that goes on in the second."""
+    if len(first) < 2 or first[0].strip()[:1] not in (b"[", b"{"):
+        return False
+    try:
+        json.loads(first[0])
+    except json.JSONDecodeError as error:
+        unfinished = error.pos >= len(error.doc.rstrip())
+        return unfinished and not _holds_a_history(first[1])
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def _holds_a_history(line: bytes) -> bool:
+    """Whether a line is a conversation of its own: then the one before it was cut off."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and not {"messages", "input", "contents"}.isdisjoint(value)
+
+
+def _unread(line: int, error: CtxkitError, value: Any = None) -> Unread:
+    has_id = isinstance(value, dict) and "id" in value
+    return Unread(line, value["id"] if has_id else None, has_id, error)
+
+
+def _conversation(line: int, text: bytes, format: str) -> Conversation | Unread:
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        return _unread(line, InputError("not read: JSON that is nested too deeply"))
+    except ValueError as error:
+        return _unread(line, InputError(f"not JSON: {error}"))
+    try:
+        return _taken_apart(line, value, format)
+    except ProviderFormatError as error:
+        return _unread(line, error, value)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _taken_apart(line: int, value: Any, format: str) -> Conversation:
+    if isinstance(value, list):
+        return Conversation(line, None, False, value)
+    if not isinstance(value, dict):
+        raise ProviderFormatError("neither a list of messages nor an object with one", format=format)
+    _refuse_history_on_server(value, format)
+    names = HISTORIES.get(format, ("messages",))
+    messages = _first(value, names)
+    if format == "openai-responses" and isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    if not isinstance(messages, list):
+        wanted = " or ".join(f"`{name}`" for name in names)
+        raise ProviderFormatError(f"an object without a list {wanted}", format=format)
+    system = _first(value, SYSTEMS.get(format, ("system",)))
+    return Conversation(line, value.get("id"), "id" in value, messages, system, value.get("tools"))
+
+
+def _refuse_history_on_server(value: dict[str, Any], format: str) -> None:
+    for key in ("previous_response_id", "conversation"):
+        if format == "openai-responses" and value.get(key) is not None:
+            raise ProviderFormatError(
+                "the history is on the server, so what stands here is only its end and cannot be compressed; "
+                "send the whole history as `input` instead",
+                format=format,
+                path=key,
+                rule="R18",
+            )
+
+
+def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)

@@ -1,0 +1,167 @@
+"""Reports for people: bars, reasons, costs, and where the originals are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from ctxkit.explain import Explanation
+from ctxkit.presets import Preset
+from ctxkit.report import EditReport, Report
+
+__all__ = ["Style", "costs", "plain", "report_view", "table"]
+
+BAR = 24
+"""Characters of the longest bar."""
+
+EDITS = 12
+"""Edits beyond which those with the same reason are told as one."""
+
+HANDLES = 3
+"""Handles that are named for edits told as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Colours, or none of them."""
+
+    colours: bool = False
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Style:
+        """Colours for a terminal, unless NO_COLOR is set (https://no-color.org)."""
+        return cls(stream.isatty() and not os.environ.get("NO_COLOR"))
+
+    def bold(self, text: str) -> str:
+        """What matters."""
+        return self._in("1", text)
+
+    def dim(self, text: str) -> str:
+        """What is there for reference."""
+        return self._in("2", text)
+
+    def good(self, text: str) -> str:
+        """What went well."""
+        return self._in("32", text)
+
+    def bad(self, text: str) -> str:
+        """What went wrong."""
+        return self._in("31", text)
+
+    def _in(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text
+
+
+def plain(value: object, most: int = 200) -> str:
+    """A value that others wrote, safe to print: no control or invisible characters, of bounded length."""
+    text = str(value)
+    cut = text if len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in cut
+    )
+
+
+def report_view(report: Report, *, where: str, preset: Preset | None, style: Style) -> list[str]:
+    """One request told: sizes, reasons, what it costs, where the originals are.
+
+    Args:
+        where: the conversation's file and line.
+        preset: the prices of its model, None when they are not known.
+    """
+    lines = [style.bold(plain(where)), *_sizes(report, style), f"  why    {plain(report.trigger)}"]
+    lines += [f"  cost   {line}" for line in costs(report, preset)]
+    lines += _edits(report.edits, plain(where.partition(" ")[0]), style)
+    lines += [style.bad(f"  failed {plain(each.by)}: {plain(each.why)}") for each in report.failures]
+    lines += [f"  mended {plain(each)}" for each in report.normalised]
+    return lines
+
+
+def _sizes(report: Report, style: Style) -> list[str]:
+    before, after = report.tokens_before, report.tokens_after
+    guess = "" if report.exact else f" (estimated by {plain(report.counter)})"
+    saved = f", {(before - after) / before:.0%} less" if after < before else ""
+    width = max((len(name) for name in report.regions), default=0)
+    most = max([1, *(max(each.before, each.after) for each in report.regions.values())])
+    lines = [f"  tokens {before:,} -> {after:,} of {report.limit:,}{saved}{guess}"]
+    for name, region in report.regions.items():
+        kept, gone = _bar(region.after, most), _bar(max(0, region.before - region.after), most)
+        bar = style.good("█" * kept) + style.dim("░" * gone) + " " * max(0, BAR - kept - gone)
+        target = f" of {region.target:,}" if region.target is not None else ""
+        sizes = f"{region.before:>9,} -> {region.after:>9,}{target}"
+        lines.append(f"  {plain(name):{width}} {bar} {sizes}")
+    return lines
+
+
+def _bar(tokens: int, most: int) -> int:
+    return round(BAR * tokens / most) or int(tokens > 0)
+
+
+def costs(report: Report, preset: Preset | None) -> list[str]:
+    """What the input of the request costs without and with the compaction; nothing when no price is known."""
+    if preset is None:
+        return []
+
+    def dollars(tokens: int, price: float) -> str:
+        return f"${tokens * price / 1_000_000:.6f}"
+
+    before, after = report.tokens_before, report.tokens_after
+    lines = [f"{dollars(before, preset.input)} without, {dollars(after, preset.input)} with ({preset.model})"]
+    if preset.cache_read < preset.input:
+        read = preset.cache_read
+        lines.append(
+            f"{dollars(before, read)} without, {dollars(after, read)} with, read from the prompt cache"
+        )
+    return lines
+
+
+def _edits(edits: Sequence[EditReport], where: str, style: Style) -> list[str]:
+    if not edits:
+        return ["  edits  none"]
+    groups: dict[tuple[str, str, str] | int, list[EditReport]] = {}
+    for at, edit in enumerate(edits):
+        groups.setdefault((edit.kind, edit.by, edit.why) if len(edits) > EDITS else at, []).append(edit)
+    lines = [f"  edits  {len(edits)}"]
+    for group in groups.values():
+        lines += _group(group, where, style)
+    return lines
+
+
+def _group(group: Sequence[EditReport], where: str, style: Style) -> list[str]:
+    first = group[0]
+    times = f" ×{len(group)}" if len(group) > 1 else ""
+    before, after = (sum(getattr(edit, f"tokens_{when}") for edit in group) for when in ("before", "after"))
+    detail = f" ({plain(first.detail)})" if first.detail and len(group) == 1 else ""
+    head = f"    {style.bold(plain(first.kind) + times)} by {plain(first.by)}{detail}: {plain(first.why) or 'no reason given'}"
+    lines = [f"{head}, {before:,} -> {after:,}" if before or after else head]
+    if positions := _ranges(sorted({at for edit in group for at in edit.positions})):
+        handles = [plain(edit.handle) for edit in group if edit.handle]
+        more = f" and {len(handles) - HANDLES} more" if len(handles) > HANDLES else ""
+        lines.append(style.dim(f"      {where} messages[{positions}] {' '.join(handles[:HANDLES])}{more}"))
+    return lines
+
+
+def _ranges(positions: Iterable[int]) -> str:
+    """`0..3, 7` for 0, 1, 2, 3, 7."""
+    runs: list[list[int]] = []
+    for position in positions:
+        if runs and position == runs[-1][1] + 1:
+            runs[-1][1] = position
+        else:
+            runs.append([position, position])
+    return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in runs)
+
+
+def table(explanations: Sequence[Explanation], style: Style) -> list[str]:
+    """One line a message: position, fate, who decided, handle, why."""
+    rows = [
+        (f"messages[{each.position}]", each.fate, each.by or "-", each.handle or "-", plain(each.why))
+        for each in explanations
+    ]
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
+    lines = []
+    for row in rows:
+        cells = "  ".join(f"{plain(cell):{width}}" for cell, width in zip(row[:4], widths, strict=True))
+        lines.append(f"  {cells}  {style.dim(row[4])}")
+    return lines

@@ -1,0 +1,74 @@
+"""One conversation after another through a ContextManager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ctxkit.cli.inputs import Conversation, Unread, conversations, opened
+from ctxkit.cli.outputs import Progress, warn
+from ctxkit.config import Config
+from ctxkit.errors import CtxkitError
+from ctxkit.manager import ContextManager, Request
+
+__all__ = ["Done", "Failed", "each", "named", "prepared", "told"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A conversation, what it became, and the manager that knows how."""
+
+    conversation: Conversation
+    request: Request
+    manager: ContextManager
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A conversation that could not be processed, and why."""
+
+    conversation: Conversation | Unread
+    error: Exception
+
+
+def each(source: str, format: str) -> Iterator[Conversation | Unread]:
+    """Every conversation of a file, with progress on a terminal.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    progress = Progress()
+    with opened(source) as stream:
+        for count, conversation in enumerate(conversations(stream, name=source, format=format)):
+            progress.at(count)
+            yield conversation
+    progress.clear()
+
+
+def prepared(source: str, config: Config) -> Iterator[Done | Failed]:
+    """Every conversation of a file, compressed as `config` says."""
+    for conversation in each(source, config.format):
+        if isinstance(conversation, Unread):
+            yield Failed(conversation, conversation.error)
+            continue
+        manager = config.manager()
+        try:
+            manager.add(conversation.messages, system=conversation.system)
+            yield Done(conversation, manager.prepare_sync(conversation.tools), manager)
+        except CtxkitError as error:
+            yield Failed(conversation, error)
+
+
+def named(source: str, conversation: Conversation | Unread) -> str:
+    """Where a conversation is, for people: `file:line id`."""
+    where = f"{'stdin' if source == '-' else source}:{conversation.line}"
+    return f"{where} {conversation.id}" if conversation.has_id else where
+
+
+def told(failed: Failed, source: str) -> dict[str, Any]:
+    """The record of a failure for the output; it is printed to stderr too."""
+    warn(f"{named(source, failed.conversation)}: {type(failed.error).__name__}: {failed.error}")
+    id = {"id": failed.conversation.id} if failed.conversation.has_id else {}
+    error = {"type": type(failed.error).__name__, "message": str(failed.error)}
+    return {**id, "line": failed.conversation.line, "error": error}

@@ -1,0 +1,62 @@
+"""Isolation: a strategy's plan made in a process of its own, which is killed when it takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import multiprocessing
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ctxkit.core.view import View
+from ctxkit.errors import PlanError
+from ctxkit.strategy import CompressionStrategy, Services
+
+__all__ = ["plan_in_process"]
+
+
+async def plan_in_process(strategy: CompressionStrategy, view: View, services: Services) -> Any:
+    """What `plan` returned in a new process.
+
+    `services.original` answers for what the view itself shows; handles of earlier compactions are unknown there.
+
+    Raises:
+        TimeoutError: it took longer than `strategy.timeout_s`; the process was killed.
+        PlanError: it raised, or the process died.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    bare = replace(services, original=_unreachable)
+    process = context.Process(target=_work, args=(theirs, strategy, view, bare), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        if not await asyncio.to_thread(ours.poll, strategy.timeout_s):
+            raise TimeoutError
+        outcome, value = ours.recv()
+    except EOFError as error:
+        raise PlanError(f"its process died with exit code {process.exitcode}") from error
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+    if outcome == "raised":
+        raise PlanError(value)
+    return value
+
+
+def _work(pipe: Connection, strategy: CompressionStrategy, view: View, services: Services) -> None:
+    try:
+        made = strategy.plan(view, services)
+        pipe.send(("made", asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made))
+    except Exception as error:  # noqa: BLE001 - carried over to the parent, which reports it
+        pipe.send(("raised", f"{type(error).__name__}: {error}"))
+
+
+async def _awaited(made: Any) -> Any:
+    return await made
+
+
+def _unreachable(handle: str) -> list[Any]:
+    raise PlanError(f"{handle!r} cannot be read from an isolated process")

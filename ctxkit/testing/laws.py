@@ -1,0 +1,211 @@
+"""The promises as laws: functions that try a strategy on generated conversations and fail with the smallest
+one on which it breaks its promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import wraps
+from itertools import takewhile
+from typing import Any, TypeAlias
+
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter
+from ctxkit.providers import provider
+from ctxkit.strategy import CompressionStrategy
+from ctxkit.testing.conversations import Payload, conversations
+from ctxkit.testing.replay import Step, live, size
+from ctxkit.tokens import counter_for
+
+__all__ = ["STRATEGY_LAWS", "Law"]
+
+Law: TypeAlias = Callable[[CompressionStrategy], None]
+"""Tries one promise on one strategy; raises AssertionError with the smallest conversation that breaks it."""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A strategy, a conversation, and a window that it does not fit."""
+
+    strategy: CompressionStrategy
+    payload: Payload
+    window: int
+
+
+def _law(check: Callable[[_Trial], None]) -> Law:
+    @wraps(check)
+    def law(strategy: CompressionStrategy) -> None:
+        @settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=False)
+        @given(conversations(), st.sampled_from((0.2, 0.4, 0.6, 0.9)))
+        def holds(payload: Payload, share: float) -> None:
+            check(_Trial(strategy, payload, max(40, int(size(payload) * share))))
+
+        holds()
+
+    return law
+
+
+@_law
+def accepted_by_its_provider(trial: _Trial) -> None:
+    """P1, P2: a request breaks no wire rule that the conversation as it was did not break."""
+    adapter = provider(trial.payload.format)
+    _, steps = live(trial.payload, trial.strategy, window=trial.window)
+    for step in _requests(steps):
+        system = trial.payload.system
+        before = {
+            each.rule for each in adapter.violations(trial.payload.messages[: step.added], system=system)
+        }
+        broken = [
+            each for each in adapter.violations(step.messages, system=system) if each.rule not in before
+        ]
+        assert not broken, f"the provider would refuse the request: {[str(each) for each in broken]}"
+
+
+@_law
+def order_is_kept(trial: _Trial) -> None:
+    """P3: what is there unaltered stands in the order in which it was said."""
+    _, steps = live(trial.payload, trial.strategy, window=trial.window)
+    for step in _requests(steps):
+        said = iter(trial.payload.messages[: step.added])
+        for message in (m for m in step.messages if m in trial.payload.messages):
+            assert any(message == each for each in said), f"out of order or doubled: {message!r:.200}"
+
+
+@_law
+def pins_stay(trial: _Trial) -> None:
+    """P4: system text, the current user message and what was pinned are in every request, unaltered."""
+    messages = trial.payload.messages
+    adapter = provider(trial.payload.format)
+    users = [at for at, each in enumerate(messages) if adapter.shape(each).role == "user"]
+    pinned = users[:1]
+    _, steps = live(trial.payload, trial.strategy, window=trial.window, pin=pinned)
+    leading = list(takewhile(lambda each: adapter.shape(each).role == "system", messages))
+    for step in _requests(steps):
+        there = [at for at in (*pinned, *users) if at < step.added]
+        current = [messages[max(there)]] if there else []
+        for message in (*leading[: step.added], *(messages[at] for at in pinned if at < step.added), *current):
+            assert message in step.messages, f"not in the request any more: {message!r:.200}"
+        assert step.request is None or step.request.system == trial.payload.system
+
+
+@_law
+def fits_or_says_so(trial: _Trial) -> None:
+    """P5: a request is within the window, counted anew; if that cannot be, the error has the figures."""
+    adapter = provider(trial.payload.format)
+    meter = Meter(adapter, counter_for(None).count)
+    _, steps = live(trial.payload, trial.strategy, window=trial.window)
+    for step in steps:
+        if step.error is not None:
+            assert step.error.needed > step.error.limit == trial.window
+            assert sum(step.error.by_region.values()) == step.error.needed
+            continue
+        system = meter.weight(adapter.weigh_system(trial.payload.system))
+        tokens = system + sum(meter.entry(message) for message in step.messages)
+        assert tokens <= trial.window, f"{tokens} tokens are over the window of {trial.window}"
+
+
+@_law
+def leaves_alone(trial: _Trial) -> None:
+    """P6: under every trigger nothing changes; compacting twice changes nothing the second time."""
+    payload = trial.payload
+    context, steps = live(payload, trial.strategy, window=10**9)
+    for step in _requests(steps):
+        assert step.messages == payload.messages[: step.added]
+        assert step.request is not None
+        assert not step.request.report.compacted
+    context, _ = live(payload, trial.strategy, window=trial.window)
+    _compact(context)
+    once = context.explain()
+    report = _compact(context)
+    assert report is None or not report.compacted, f"a second compaction changed more: {report.edits}"
+    assert context.explain() == once
+
+
+@_law
+def nothing_is_lost(trial: _Trial) -> None:
+    """P7: each message has one fate on record, and what is not there as it was can be read by its handle."""
+    context, _ = live(trial.payload, trial.strategy, window=trial.window)
+    explained = context.explain()
+    assert [each.position for each in explained] == list(range(len(trial.payload.messages)))
+    for each in explained:
+        if each.fate in ("shortened", "summarised", "dropped"):
+            assert each.why, f"messages[{each.position}] was {each.fate} without a reason"
+            originals = context.original(each.handle)
+            assert trial.payload.messages[each.position] in originals
+
+
+@_law
+def prefix_is_kept(trial: _Trial) -> None:
+    """P9: between two compactions each request begins with the one before."""
+    _, steps = live(trial.payload, trial.strategy, window=trial.window)
+    before: list[Entry] = []
+    for step in _requests(steps):
+        assert step.request is not None
+        if not step.request.report.compacted:
+            assert step.messages[: len(before)] == before
+        before = step.messages
+
+
+@_law
+def same_in_same_out(trial: _Trial) -> None:
+    """P10: the same conversation gives the same requests."""
+    _, first = live(trial.payload, trial.strategy, window=trial.window)
+    _, second = live(deepcopy(trial.payload), trial.strategy, window=trial.window)
+    assert [step.messages for step in first] == [step.messages for step in second]
+
+
+@_law
+def input_is_untouched(trial: _Trial) -> None:
+    """What was added is not changed in place, nor by changing what comes out."""
+    before = deepcopy(trial.payload)
+    _, steps = live(trial.payload, trial.strategy, window=trial.window)
+    for message in (message for step in steps for message in step.messages):
+        message.clear()
+    assert trial.payload == before
+
+
+@_law
+def never_raises(trial: _Trial) -> None:
+    """P12 contains a strategy that raises; a good one has nothing to contain."""
+    _, steps = live(trial.payload, trial.strategy, window=trial.window)
+    raised = [
+        failure
+        for step in _requests(steps)
+        if step.request is not None
+        for failure in step.request.report.failures
+        if "raised" in failure.why or "no unit" in failure.why or "no item" in failure.why
+    ]
+    assert not raised, raised
+
+
+STRATEGY_LAWS: tuple[Law, ...] = (
+    accepted_by_its_provider,
+    order_is_kept,
+    pins_stay,
+    fits_or_says_so,
+    leaves_alone,
+    nothing_is_lost,
+    prefix_is_kept,
+    same_in_same_out,
+    input_is_untouched,
+    never_raises,
+)
+"""Every law that a strategy has to keep."""
+
+
+def _requests(steps: list[Step]) -> list[Step]:
+    note(f"requests after {[step.added for step in steps]} messages")
+    return [step for step in steps if step.request is not None]
+
+
+def _compact(context: Any) -> Any:
+    from ctxkit.errors import BudgetExceededError
+
+    try:
+        return context.compact()
+    except BudgetExceededError:
+        return None
