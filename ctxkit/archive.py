@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ctxkit.core.items import Item
@@ -48,9 +48,12 @@ class Archive:
             raise UnknownHandleError(f"no original is kept under the handle {handle!r}")
         return [id for span in self.handles[handle] for id in span]
 
-    def commit(self, applied: Iterable[Applied], past: Past) -> None:
-        """Keep what a compaction did."""
+    def commit(
+        self, applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]], past: Past
+    ) -> None:
+        """Keep what a compaction did, and the originals behind the handles that it named."""
         edits = tuple(applied)
+        self.handles.update(named)
         self.handles.update({each.handle: each.ids for each in edits if each.handle and each.ids})
         self.applied.append(edits)
         self.past.append(past)

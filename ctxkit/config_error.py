@@ -78,7 +78,8 @@ def _where(details: ErrorDetails, path: str, value: Any) -> str:
         below = _below(value, step)
         if value is None or at == 0 or absent or below is not None:
             steps.append(str(step)[:MAX_SHOWN])
-        value = below[0] if below is not None else value
+        if below is not None or at == 0:
+            value = below[0] if below is not None else None
     return ".".join(steps)
 
 

@@ -61,7 +61,7 @@ async def compact(
 
     A plan that saves less than `least_gain` tokens is not taken, unless the request would not fit without it.
     """
-    view = replace(view, applied=())
+    view = replace(view, applied=(), named={})
     folded = replace(view, state=fold_facts(view.state, view.setting.meter))
     plan, after = await advance(strategy, folded, services)
     refused = _refusal(view, after, 0 if only_marks(plan.edits) else least_gain)

@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Rank", "as_json", "rank", "telling", "words_of"]
+__all__ = ["Rank", "as_json", "rank", "telling", "tokens_of", "words_of"]
 
 
 class Rank(IntEnum):
@@ -22,7 +22,9 @@ class Rank(IntEnum):
     FACT = 2
     """Short values: amounts, states, categories."""
     KEY = 3
-    """Identifiers, names, dates, addresses, codes, and whatever calls were given before."""
+    """Names, dates, addresses, and whatever calls were given before."""
+    ID = 4
+    """Identifiers and codes: what calls take over most often."""
 
 
 LONGEST_KEY = 200
@@ -31,12 +33,15 @@ LONGEST_KEY = 200
 SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""
 
+ID_WORDS = frozenset("id ids uuid guid key code number numbers no ref reference sku isbn sha hash 编号 订单 代码".split())
+"""Words of field names whose values are identifiers, whatever the API."""
+
 KEY_WORDS = frozenset(
-    "id ids uuid guid key code codes number numbers no ref reference name names title label email mail phone mobile "
+    "codes name names title label email mail phone mobile "
     "tel url uri link path file filename folder directory date dob day birth deadline city state country zip postcode "
-    "street address account user username login customer order sku version commit sha hash branch error exception "
-    "symbol ticker isbn doi iban imei serial token host domain ip port table column "
-    "编号 号码 名称 姓名 电话 地址 日期 时间 订单 账号 邮箱 城市 网址 代码 车牌 站".split()
+    "street address account user username login customer order version commit branch error exception "
+    "symbol ticker doi iban imei serial token host domain origin destination location from to ip port table column "
+    "号码 名称 姓名 电话 地址 日期 时间 账号 邮箱 城市 网址 车牌".split()
 )
 """Words of field names whose values calls take over as they are, whatever the API."""
 
@@ -65,14 +70,14 @@ def rank(field: str, value: Any, asked: frozenset[str] = frozenset()) -> Rank:
     if value is None or value == "":
         return Rank.NOTHING
     words = words_of(field)
-    named = Rank.KEY if _joined(words) in asked or (words and words[-1] in asked) else _by_name(words)
+    named = max(_by_name(words), Rank.KEY if " ".join(words) in asked else Rank.NOTHING)
     match value:
         case bool():
-            return Rank.FACT if named is Rank.KEY and _joined(words) in asked else Rank.DETAIL
+            return min(named, Rank.FACT)
         case int() | float():
-            return max(named, Rank.FACT if abs(value) >= 100 or isinstance(value, float) else Rank.DETAIL)
+            return max(min(named, Rank.KEY), Rank.FACT if abs(value) >= 100 else Rank.DETAIL)
         case str():
-            return max(_by_look(value), named if len(value) <= LONGEST_KEY else Rank.DETAIL)
+            return _by_look(value.strip(), named)
         case _:
             return Rank.DETAIL
 
@@ -83,37 +88,41 @@ def words_of(field: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(field[:LONGEST_KEY]))
 
 
-def _joined(words: Iterable[str]) -> str:
-    return " ".join(words)
-
-
+@lru_cache(maxsize=4096)
 def _by_name(words: tuple[str, ...]) -> Rank:
+    if not ID_WORDS.isdisjoint(words):
+        return Rank.ID
     if not KEY_WORDS.isdisjoint(words):
         return Rank.KEY
-    if not FACT_WORDS.isdisjoint(words) or any(word in each for each in words for word in _CHINESE):
+    if not FACT_WORDS.isdisjoint(words):
         return Rank.FACT
-    return Rank.DETAIL
+    chinese = [each for each in words if not each.isascii()]
+    return Rank.KEY if any(word in each for each in chinese for word in _CHINESE) else Rank.DETAIL
 
 
-_CHINESE = tuple(word for word in sorted(KEY_WORDS | FACT_WORDS) if not word.isascii())
+_CHINESE = tuple(word for word in sorted(KEY_WORDS | ID_WORDS) if not word.isascii())
 
 
-def _by_look(value: str) -> Rank:
-    """What a string looks like: an identifier, a date, a short value or prose."""
-    text = value.strip()
+def _by_look(text: str, named: Rank) -> Rank:
+    """What a string looks like beside its name: an identifier, a date, a short value or prose."""
     if len(text) > LONGEST_KEY:
         return Rank.DETAIL
-    if _TIME.match(text):
-        return Rank.DETAIL
     if _DATE.match(text):
-        return Rank.KEY
-    if _TOKEN.fullmatch(text):
-        digits = any(c.isdigit() for c in text)
-        code = text.isupper() and text.isascii() and 2 < len(text) < 9
-        if (digits and len(text) >= 3) or code or "_" in text or "@" in text or "/" in text:
-            return Rank.KEY
-        return Rank.FACT
-    return Rank.FACT if len(text) <= SHORT else Rank.DETAIL
+        return Rank.FACT if ":" in text else Rank.KEY
+    if _TIME.match(text):
+        return max(Rank.DETAIL, min(named, Rank.KEY) if named is not Rank.ID else Rank.KEY)
+    if _TOKEN.fullmatch(text) and len(text) >= 3:
+        digits = sum(c.isdigit() for c in text)
+        if digits and digits < len(text) or digits >= 6:
+            return max(named, Rank.ID if digits >= 2 or text.isupper() else Rank.KEY)
+        if (text.isupper() and text.isascii() and len(text) < 9) or "@" in text or "/" in text:
+            return max(named, Rank.KEY)
+    return max(named, Rank.FACT if len(text) <= SHORT else Rank.DETAIL)
+
+
+def tokens_of(text: str) -> Iterator[str]:
+    """The words, numbers and identifiers of a text."""
+    return (match.group().strip(".,:") for match in _TOKEN.finditer(text))
 
 
 def telling(text: str) -> Iterator[str]:

@@ -31,7 +31,7 @@ from ctxkit.rebase import rebase, since
 from ctxkit.registry import compacted, strategy_of
 from ctxkit.report import FailureReport, Report, failed, region_reports, told
 from ctxkit.strategy import CompressionStrategy, Services
-from ctxkit.tokens import TokenCounter, counter_for
+from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
 
 __all__ = ["ContextManager", "Request"]
 
@@ -109,6 +109,7 @@ class ContextManager:
         self._tools: Any = None
         self._normalised: list[str] = []
         self._report: Report | None = None
+        self._usage = UsageRatio()
 
     @classmethod
     def from_config(cls, source: str | Path | Mapping[str, Any], **settings: Any) -> ContextManager:
@@ -229,11 +230,20 @@ class ContextManager:
 
     def _edit(self, edit: Edit) -> None:
         with self._lock:
-            self._state, _ = apply(self._state, Plan.of(edit), self._setting)
+            self._state, _, _ = apply(self._state, Plan.of(edit), self._setting)
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
         self._strategy = strategy_of(strategy)
+
+    def observe_usage(self, input_tokens: int) -> None:
+        """Tell what the provider counted for the last request, as its `usage` says.
+
+        The counter learns from it: limits then hold for the provider's own count, at the high end of what was seen.
+        """
+        with self._lock:
+            if self._report is not None:
+                self._usage = self._usage.observe("", self._report.tokens_after, input_tokens)
 
     # What comes out
 
@@ -319,21 +329,21 @@ class ContextManager:
 
     async def _planned(self, view: View) -> Outcome:
         """A compaction as it would be; one that the tokens did not start need not gain much."""
-        budget = self._budget
+        budget = view.budget
         least_gain = budget.least_gain if view.tokens > budget.start else budget.min_gain or 0
         return await compact(view, self._strategy, self._services, least_gain=least_gain)
 
     def _commit(self, outcome: Outcome) -> bool:
         """Take an outcome over, with what came in while it was planned."""
         if outcome.refused:
-            self._retry_above = outcome.before.tokens + self._budget.least_gain
+            self._retry_above = outcome.before.tokens + outcome.before.budget.least_gain
             return True
         check_fits(outcome.after)
         rebased = rebase(outcome, self._state, self._archive, self._meter)
         if rebased is None:
             return False
         self._undo.append(outcome.before.state)
-        self._archive.commit(outcome.after.applied, outcome.past)
+        self._archive.commit(outcome.after.applied, outcome.after.named, outcome.past)
         self._state = rebased
         self._version += 1
         self._last_turn = rebased.turn
@@ -406,7 +416,8 @@ class ContextManager:
             self._held = True
 
     def _view(self) -> View:
-        return View(self._state, self._budget, self._setting, tuple(self._archive.past))
+        budget = self._budget.scaled(self._usage.ratio("").high)
+        return View(self._state, budget, self._setting, self._archive.past)
 
     def _told(self, view: View, outcome: Outcome | None, trigger: str, started: float) -> Report:
         before = outcome.before if outcome is not None else view
@@ -421,9 +432,9 @@ class ContextManager:
             trigger=f"{trigger}{refused}" if trigger else "none: under every trigger",
             tokens_before=before.tokens,
             tokens_after=view.tokens,
-            limit=self._budget.limit,
-            target=self._budget.target,
-            regions=region_reports(before.regions, view.regions, self._budget.caps(view.regions)),
+            limit=view.budget.limit,
+            target=view.budget.target,
+            regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
             edits=tuple(told(each) for each in applied),
             failures=tuple(failed(each) for each in (outcome.failures if outcome else ())),
             normalised=tuple(normalised),

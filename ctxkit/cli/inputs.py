@@ -8,8 +8,9 @@ import json
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
@@ -66,13 +67,15 @@ def opened(source: str) -> Iterator[BinaryIO]:
     Raises:
         OSError: it cannot be opened.
     """
-    raw = cast(BinaryIO, sys.stdin.buffer) if source == "-" else Path(source).open("rb")
-    try:
-        packed = getattr(raw, "peek", lambda _: b"")(2)[:2] == b"\x1f\x8b"
+    with _raw(source) as raw:
+        packed = isinstance(raw, BufferedReader) and raw.peek(2)[:2] == b"\x1f\x8b"
         yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
-    finally:
-        if source != "-":
-            raw.close()
+
+
+def _raw(source: str) -> AbstractContextManager[BinaryIO]:
+    if source == "-":
+        return nullcontext(cast(BinaryIO, sys.stdin.buffer))
+    return Path(source).open("rb")
 
 
 def conversations(stream: BinaryIO, *, name: str, format: str) -> Iterator[Conversation | Unread]:

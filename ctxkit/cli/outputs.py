@@ -15,6 +15,9 @@ from typing import Any, BinaryIO, TextIO, cast
 
 __all__ = ["Progress", "json_line", "say", "warn", "written"]
 
+CLEAR = "\r\x1b[K"
+"""Goes to the start of a terminal's line and empties it."""
+
 
 def json_line(record: Any) -> bytes:
     """A record as one line of valid UTF-8 JSON; escaped where a lone surrogate allows nothing else.
@@ -37,8 +40,9 @@ def say(text: str, stream: TextIO | None = None) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line to stderr."""
-    say(f"ctxkit: {text}", sys.stderr)
+    """Print a line to stderr, on a terminal over the progress."""
+    start = CLEAR if sys.stderr.isatty() else ""
+    say(f"{start}ctxkit: {text}", sys.stderr)
 
 
 @contextmanager
@@ -102,5 +106,5 @@ class Progress:
     def clear(self) -> None:
         """Take the line away, so that something else can be printed."""
         if self.shown:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(CLEAR)
             self.shown = 0.0

@@ -107,6 +107,8 @@ def costs(report: Report, preset: Preset | None) -> list[str]:
         return f"${tokens * price / 1_000_000:.6f}"
 
     before, after = report.tokens_before, report.tokens_after
+    if before == after:
+        return [f"{dollars(after, preset.input)} ({preset.model})"]
     lines = [f"{dollars(before, preset.input)} without, {dollars(after, preset.input)} with ({preset.model})"]
     if preset.cache_read < preset.input:
         read = preset.cache_read

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.cli.inputs import Conversation, Unread, conversations, opened
 from ctxkit.cli.outputs import Progress, warn
+from ctxkit.cli.render import plain
 from ctxkit.config import Config
 from ctxkit.errors import CtxkitError
 from ctxkit.manager import ContextManager, Request
 
 __all__ = ["Done", "Failed", "each", "named", "prepared", "told"]
+
+MOST_SAID = 2_000
+"""Characters of the line on stderr that tells a failure; the output has all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ def named(source: str, conversation: Conversation | Unread) -> str:
 
 def told(failed: Failed, source: str) -> dict[str, Any]:
     """The record of a failure for the output; it is printed to stderr too."""
-    warn(f"{named(source, failed.conversation)}: {type(failed.error).__name__}: {failed.error}")
+    said = f"{named(source, failed.conversation)}: {type(failed.error).__name__}: {failed.error}"
+    warn(plain(said, MOST_SAID))
     id = {"id": failed.conversation.id} if failed.conversation.has_id else {}
     error = {"type": type(failed.error).__name__, "message": str(failed.error)}
     return {**id, "line": failed.conversation.line, "error": error}

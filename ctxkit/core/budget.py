@@ -125,6 +125,17 @@ class Budget(BaseModel):
         """`min_gain`, or its default for a compaction that the tokens started."""
         return self.min_gain if self.min_gain is not None else int(self.limit * MIN_GAIN_SHARE)
 
+    def scaled(self, ratio: float) -> Budget:
+        """The same budget for a counter whose one token is `ratio` real ones: all limits in its tokens."""
+        if ratio == 1.0:
+            return self
+        limits = {"window": self.reply + max(1, int(self.limit / ratio))}
+        for name in ("compact_at", "aim_for"):
+            value = getattr(self, name)
+            if value is not None:
+                limits[name] = max(1, int(value / ratio))
+        return self.model_copy(update=limits)
+
     def caps(self, used: Mapping[str, int]) -> dict[str, int]:
         """The target of each configured region in tokens, what others leave unused lent to `recent`.
 

@@ -53,8 +53,9 @@ def name_originals(items: Sequence[Item], taken: Taken) -> str:
 
 def close_gaps(
     slots: Sequence[Item | Gap], next_synthetic: int, meter: Meter, taken: Taken
-) -> tuple[list[Item], int]:
-    """Items and gaps in wire order, with one entry for each run of gaps in a turn that stays.
+) -> tuple[list[Item], dict[str, tuple[range, ...]]]:
+    """Items and gaps in wire order, with one entry for each run of gaps in a turn that stays; and the originals
+    behind each handle that such an entry names.
 
     A summary stands at the first of its gaps; a stand-in that is there already is taken into the run beside it.
     """
@@ -64,6 +65,7 @@ def close_gaps(
         if isinstance(slot, Gap) and slot.summary is not None:
             summarised.setdefault(id(slot.summary), []).extend(slot.items)
     written: list[Item] = []
+    named: dict[str, tuple[range, ...]] = {}
     for run in _runs(slots):
         if isinstance(run, Item):
             if run.edited != GAP or run.turn in kept_turns:
@@ -72,18 +74,17 @@ def close_gaps(
         items = [item for gap in run for item in gap.items]
         summary = next((gap.summary for gap in run if gap.summary and id(gap.summary) in summarised), None)
         if summary is not None:
-            items = [
-                *(i for gap in run if gap.summary is not summary for i in gap.items),
-                *summarised.pop(id(summary)),
-            ]
-            text, by = _summary_text(summary.text, items, taken), summary.by or "summary"
-        elif run[0].turn in kept_turns:
-            text, by = _gap_text(items, taken), GAP
-        else:
+            others = [item for gap in run if gap.summary is not summary for item in gap.items]
+            items = [*others, *summarised.pop(id(summary))]
+        elif run[0].turn not in kept_turns:
             continue
-        written.append(_written(next_synthetic, run[0].turn, text, by, items, meter))
-        next_synthetic -= 1
-    return written, next_synthetic
+        handle, ids = name_originals(items, taken), ids_of(items)
+        named[handle] = ids
+        text, by = _gap_text(ids, handle), GAP
+        if summary is not None:
+            text, by = _summary_text(summary.text, ids, handle), summary.by or "summary"
+        written.append(_written(next_synthetic - len(named) + 1, run[0].turn, text, by, ids, meter))
+    return written, named
 
 
 def _runs(slots: Sequence[Item | Gap]) -> Iterator[Item | list[Gap]]:
@@ -111,21 +112,21 @@ def _closed(run: list[Gap]) -> Iterator[Item | list[Gap]]:
         yield run
 
 
-def _gap_text(items: Sequence[Item], taken: Taken) -> str:
-    count = sum(len(span) for span in ids_of(items))
-    return marked(f"{count} earlier entries left out here; originals: {name_originals(items, taken)}")
+def _gap_text(ids: tuple[range, ...], handle: str) -> str:
+    return marked(f"{_entries(ids)} left out here; originals: {handle}")
 
 
-def _summary_text(text: str, items: Sequence[Item], taken: Taken) -> str:
-    count = sum(len(span) for span in ids_of(items))
-    title = (
-        f"Summary of {count} earlier entries, not an instruction; originals: {name_originals(items, taken)}"
-    )
+def _summary_text(text: str, ids: tuple[range, ...], handle: str) -> str:
+    title = f"Summary of {_entries(ids)}, not an instruction; originals: {handle}"
     return marked(f"{title}\n{fence('summary', text)}")
 
 
-def _written(id: int, turn: int, text: str, by: str, items: Sequence[Item], meter: Meter) -> Item:
+def _entries(ids: tuple[range, ...]) -> str:
+    count = sum(len(span) for span in ids)
+    return "1 earlier entry" if count == 1 else f"{count} earlier entries"
+
+
+def _written(id: int, turn: int, text: str, by: str, ids: tuple[range, ...], meter: Meter) -> Item:
     raw = meter.provider.stand_in(text)
     shape = replace(meter.provider.shape(raw), words=False)
-    tokens = meter.entry(raw)
-    return Item(id, raw, shape, id, turn, tokens, "summary", edited=by, stands_for=ids_of(items))
+    return Item(id, raw, shape, id, turn, meter.entry(raw), "summary", edited=by, stands_for=ids)

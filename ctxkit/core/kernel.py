@@ -8,7 +8,7 @@ from typing import Literal
 
 from ctxkit.core.edits import Close, Drop, Edit, Pin, Plan, Remember, Replace, Retract, Shorten, Strip, Unpin
 from ctxkit.core.facts import Fact
-from ctxkit.core.gaps import Gap, Taken, close_gaps, ids_of, name_originals
+from ctxkit.core.gaps import GAP, Gap, Taken, close_gaps, ids_of, name_originals
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
@@ -53,21 +53,27 @@ class Applied:
     tokens_after: int = 0
 
 
-def apply(state: State, plan: Plan, setting: Setting) -> tuple[State, list[Applied]]:
-    """The state after a plan, and each edit as it was carried out.
+Named = dict[str, tuple[range, ...]]
+"""The originals behind each handle that a stand-in or summary names."""
+
+
+def apply(state: State, plan: Plan, setting: Setting) -> tuple[State, list[Applied], Named]:
+    """The state after a plan, each edit as it was carried out, and the handles that stand-ins name.
 
     Raises:
         PlanRejected: an edit names what is not there, touches what is fixed, or would grow an entry.
     """
     applied: list[Applied] = []
+    named: Named = {}
     after = state
     for edits in plan.stages:
         stage = _Stage(after, setting)
         after = stage.apply(edits)
         applied.extend(stage.applied)
+        named.update(stage.named)
     if setting.reasoning != "keep":
         after = _strip_bound(state, after, setting, applied)
-    return after, applied
+    return after, applied, named
 
 
 class _Stage:
@@ -86,6 +92,7 @@ class _Stage:
         self._gone: dict[int, Drop | Replace] = {}
         self._changed: dict[int, Item | None] = {}
         self.applied: list[Applied] = []
+        self.named: Named = {}
 
     def apply(self, edits: Sequence[Edit]) -> State:
         for edit in sorted(edits, key=_inner_parts_first):
@@ -199,17 +206,33 @@ class _Stage:
 
     def _written(self) -> State:
         meter, taken = self._setting.meter, self._setting.taken
-        items, next_synthetic = close_gaps(list(self._slots()), self._state.next_synthetic, meter, taken)
+        next_synthetic = self._state.next_synthetic
+        items, self.named = close_gaps(list(self._slots()), next_synthetic, meter, taken)
+        self._weigh_summaries(items)
         dropped = [call.call for call in self._state.open if call.unit in self._gone and not call.closed]
         return replace(
             self._state,
             items=tuple(items),
             ledger=ledger_of(items),
-            next_synthetic=next_synthetic,
+            next_synthetic=next_synthetic - len(self.named),
             open=tuple(call for call in self._state.open if call.unit not in self._gone),
             lost=(*self._state.lost, *dropped),
             pins=tuple(pin for pin in self._state.pins if pin.unit not in self._gone),
         )
+
+    def _weigh_summaries(self, items: Sequence[Item]) -> None:
+        """Put down what each summary takes, and refuse one that is no smaller than what it stands for."""
+        fresh = [item for item in items if item.id <= self._state.next_synthetic and item.edited != GAP]
+        for at, applied in enumerate(self.applied):
+            if not isinstance(applied.edit, Replace):
+                continue
+            start = applied.ids[0].start if applied.ids else None
+            size = next((i.tokens for i in fresh if any(start in span for span in i.stands_for)), 0)
+            if size >= applied.tokens_before:
+                raise PlanRejected(
+                    [f"a summary of {size} tokens is not smaller than the {applied.tokens_before} it stands for"]
+                )
+            self.applied[at] = replace(applied, tokens_after=size)
 
     def _slots(self) -> Iterable[Item | Gap]:
         """What is there in wire order; a unit that goes leaves one gap, where it began."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +51,8 @@ class View:
         setting: how it is counted and read.
         past: earlier compactions and what failed in them, oldest first.
         scope: the region that `within` narrowed the view to, "" for all.
-        applied: the edits that led here from the view that the engine started with.
+        applied, named: the edits that led here from the view that the engine started with, and the originals
+            behind the handles that the stand-ins written on the way name.
     """
 
     state: State
@@ -60,6 +61,7 @@ class View:
     past: Sequence[Past] = ()
     scope: str = ""
     applied: tuple[Applied, ...] = ()
+    named: Mapping[str, tuple[range, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<View of {len(self.state.items)} items, {self.tokens} tokens, {self.over} over>"
@@ -179,8 +181,10 @@ class View:
         Raises:
             PlanRejected: the plan would break a promise; this view is unchanged.
         """
-        state, applied = apply(self.state, plan, self.setting)
-        new = replace(self, state=state, applied=(*self.applied, *applied))
+        state, applied, named = apply(self.state, plan, self.setting)
+        new = replace(
+            self, state=state, applied=(*self.applied, *applied), named={**self.named, **named}
+        )
         reasons = [*self._touched(new), *self._grown(new, plan), *self._newly_refused(new)]
         if reasons:
             raise PlanRejected(reasons)

@@ -21,6 +21,10 @@ _NOT_SENT_BACK = frozenset({"created_by", "parsed", "parsed_arguments"})
 _SYSTEM_ENVELOPE = 4
 
 
+_SERVER_SIDE = ("previous_response_id", "conversation")
+"""Keys of a request whose history is on the server (R18)."""
+
+
 class OpenAIResponses:
     """The `input` items of Responses, with `instructions` as their system text; see `Provider`.
 
@@ -39,6 +43,7 @@ class OpenAIResponses:
         Keys that the SDK has on outputs only are left out of what it gives: they are refused as input.
         """
         if isinstance(message, dict):
+            _refuse_server_side(message)
             return [message]
         dumped = dump_model(message) or {}
         match dumped:
@@ -168,3 +173,15 @@ def _end_of_step(entries: Sequence[Entry], caller: int) -> int:
     while end < len(entries) and shapes[end].role is Role.TOOL:
         end += 1
     return end
+
+
+def _refuse_server_side(message: Entry) -> None:
+    for key in _SERVER_SIDE:
+        if message.get(key) is not None and "type" not in message and "role" not in message:
+            raise ProviderFormatError(
+                f"the history of a request with {key} is on the server and cannot be made smaller here; "
+                "send the whole `input` without it",
+                format=FORMAT,
+                path=key,
+                rule="R18",
+            )

@@ -3,150 +3,203 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ctxkit.core.conversation import Unit
-from ctxkit.core.edits import Plan, Replace
 from ctxkit.core.items import Part, PartKind, Role
-from ctxkit.core.provider import Entry
-from ctxkit.core.view import View
+from ctxkit.core.provider import Entry, Provider
 from ctxkit.jsons import json_text
-from ctxkit.literals import as_json
-from ctxkit.strategies.digesting import Digester, Level, fields_of
+from ctxkit.literals import Rank, as_json, rank, telling, words_of
+from ctxkit.strategies.digesting import Leaf, fields_of, leaves, normal, pruned, values_of
 
-RAW_SHARE = 0.35
-OVERHEAD = 70
-MAX_ENTRIES = 2000
+__all__ = ["Known", "packed", "steps_of"]
+import os
+COMPLETE = float(os.environ.get("COMPLETE", "3"))
+MODEST = float(os.environ.get("MODEST", "0.5"))
 
 
-class Fold:
-    def __init__(self, view: View, kind: str) -> None:
-        self._view = view
-        self._kind = kind
-        self._provider = view.setting.meter.provider
-
-    def plan(self) -> Plan:
-        view = self._view
-        free = [u for u in view.free() if not u.synthetic or u.items[0].edited == self._kind]
-        if not free:
-            return Plan()
-        room = sum(u.tokens for u in free) - view.over
-        raw = int(room * RAW_SHARE)
-        cut = len(free)
-        while cut and free[cut - 1].tokens <= raw:
-            cut -= 1
-            raw -= free[cut].tokens
-        old = free[:cut]
-        if not old:
-            return Plan()
-        budget = room - sum(u.tokens for u in free[cut:]) - OVERHEAD
-        text = self._text(old, max(30, budget))
-        return Plan.of(Replace(tuple(u.id for u in old), text, "old steps, their values kept"))
-
-    def _text(self, old: Sequence[Unit], budget: int) -> str:
-        entries = self._entries(old)
-        asked = frozenset(
-            name
-            for entry in [*entries, *(i.raw for i in self._view.state.items if not i.synthetic)]
-            for part in self._provider.parts(entry)
-            if part.kind is PartKind.ARGUMENTS
-            for name in fields_of(as_json(part.text))
-        )
-        steps = list(_steps(entries, self._provider))
-        count = self._view.count
-        richer: list[str] = []
-        for level in Level:
-            lines = self._lines(steps, asked, level)
-            sizes = [count(line) + 1 if line else 0 for line in lines]
-            if sum(sizes) <= budget:
-                return self._mixed(richer, lines, budget)
-            richer = lines
-        at = len(lines)
-        while at and budget - sizes[at - 1] >= 0:
-            at -= 1
-            budget -= sizes[at]
-        return "\n".join(line for line in lines[at:] if line) or "-"
-
-    def _mixed(self, richer: list[str], lines: list[str], budget: int) -> str:
-        if richer:
-            count = self._view.count
-            left = budget - sum(count(l) + 1 for l in lines if l)
-            for at in range(len(lines) - 1, -1, -1):
-                more = count(richer[at]) - count(lines[at])
-                if more > left:
-                    break
-                left -= more
-                lines[at] = richer[at]
-        return "\n".join(line for line in lines if line) or "-"
-
-    def _entries(self, old: Sequence[Unit]) -> list[Entry]:
-        original = self._view.setting.original
-        ids = [
-            id
-            for unit in old
-            for item in unit.items
-            for id in (
-                [item.id] if not item.synthetic else [i for span in item.stands_for for i in span]
-            )
-        ]
-        return [original(id) for id in sorted(set(ids))[-MAX_ENTRIES:]]
-
-    def _lines(self, steps: list[Any], asked: frozenset[str], level: Level) -> list[str]:
-        digester = Digester(asked, level)
-        lines = [_line(step, digester) for step in reversed(steps)]
-        return lines[::-1]
+@dataclass(frozen=True)
+class Known:
+    asked: frozenset[str]
+    used: frozenset[str]
+    now: frozenset[str]
 
 
 @dataclass
-class Said:
-    role: Role
-    text: str
+class Step:
+    """One line of a fold: something said, or a call with its results."""
 
-
-@dataclass
-class Called:
     name: str
-    arguments: Any
-    results: list[Part]
+    said: bool
+    value: Any
+    facts: list[Leaf] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    def line(self, keep: Sequence[bool]) -> str:
+        if self.said:
+            text = " ".join(leaf.value for leaf, kept in zip(self.facts, keep, strict=True) if kept)
+            return f"{self.name}: {text}" if text else ""
+        value = pruned(self.value, iter(keep))
+        if value is None:
+            return ""
+        arguments, *results = (value.get(key) for key in ("a", "r"))
+        shown = [self.name]
+        if arguments is not None:
+            shown.append(json_text(arguments))
+        if results[0] is not None:
+            shown.append("-> " + " ".join(each if isinstance(each, str) else json_text(each) for each in results[0]))
+        return " ".join(shown)
 
 
-def _steps(entries: Iterable[Entry], provider: Any) -> Iterator[Said | Called]:
-    calls: dict[str | None, Called] = {}
+def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
+    made: list[Step] = []
+    calls: dict[str | None, Step] = {}
     for entry in entries:
         shape = provider.shape(entry)
         names = {call.id: call.name for call in shape.calls}
         for part in provider.parts(entry):
             match part.kind:
                 case PartKind.TEXT if part.text.strip():
-                    yield Said(shape.role, part.text)
+                    who = "user" if shape.role is Role.USER else "assistant"
+                    made.append(Step(who, True, part.text))
                 case PartKind.ARGUMENTS:
-                    called = Called(part.name or names.get(part.call, ""), as_json(part.text), [])
-                    calls[part.call] = called
-                    yield called
+                    step = Step(part.name or names.get(part.call, ""), False, {"a": normal(as_json(part.text)), "r": []})
+                    calls[part.call] = step
+                    made.append(step)
                 case PartKind.RESULT:
-                    if part.call in calls:
-                        calls[part.call].results.append(part)
-                    else:
-                        yield Called(part.name, None, [part])
+                    found = calls.get(part.call)
+                    if found is None:
+                        found = Step(part.name, False, {"a": None, "r": []})
+                        made.append(found)
+                    value = as_json(part.text)
+                    found.value["r"].append(normal(part.text if value is None else value))
+    for step in made:
+        if step.said:
+            sentences = list(dict.fromkeys(telling(step.value)))
+            if step.name == "user" and len(step.value) < 300:
+                sentences = [" ".join(step.value.split())]
+            step.facts = [Leaf("", sentence) for sentence in sentences]
+        else:
+            step.facts = list(leaves(step.value))
+    return made
 
 
-def _line(step: Said | Called, digester: Digester) -> str:
-    if isinstance(step, Said):
-        if step.role is Role.USER and digester.level is Level.LIGHT:
-            return f"user: {step.text.strip()}"
-        text = digester.text(step.text).replace("\n", " ")
-        if digester.level is Level.KEYS and step.role is not Role.USER:
-            return ""
-        return f"{'user' if step.role is Role.USER else 'assistant'}: {text}" if text else ""
-    results = []
-    for part in step.results:
-        value = as_json(part.text)
-        digest = digester.value(value) if value is not None else digester.text(part.text) or (part.text if len(part.text) < 40 else "")
-        if digest:
-            results.append(digest if isinstance(digest, str) else json_text(digest))
-    arguments = digester.value(step.arguments)
-    shown = json_text(arguments) if arguments else ""
-    if not shown and not results:
-        return ""
-    return f"{step.name} {shown} -> {' '.join(results)}" if results else f"{step.name} {shown}"
+def packed(steps: list[Step], budget: int, known: Known, count: Any, live: set[str]) -> tuple[str, bool]:
+    """The text, and whether all that scores as a key is in it."""
+    _score(steps, known, count, live)
+    order = sorted(
+        ((step.scores[k], at, k) for at, step in enumerate(steps) for k in range(len(step.facts)) if step.scores[k] > 0),
+        key=lambda each: (-each[0], -each[1], each[2]),
+    )
+    if not order:
+        return "", True
+    least = next((n for n, each in enumerate(order) if each[0] < COMPLETE), len(order))
+    modest = _filled(steps, order, int(budget * MODEST))
+    order = order[: max(least, modest)]
+    low, high = 0, len(order)
+    best = ""
+    fill = _filled(steps, order, budget)
+    for _ in range(8):
+        text = _written(steps, order[:fill])
+        size = count(text)
+        if size <= budget:
+            if fill > low:
+                low, best = fill, text
+            if fill >= len(order) or size > 0.95 * budget:
+                break
+            fill = min(high, max(fill + 1, int(fill * budget / max(1, size))))
+            if fill <= low or fill >= high and high != len(order):
+                break
+        else:
+            high = fill
+            fill = max(low, min(fill - 1, int(fill * budget / size)))
+            if fill <= low:
+                break
+    whole = low >= len(order) or order[low][0] < COMPLETE
+    return best, whole
+
+
+def _filled(steps: list[Step], order: list[tuple[float, int, int]], budget: int) -> int:
+    used, lines = 0, set()
+    for n, (_, at, k) in enumerate(order):
+        used += steps[at].sizes[k] + (0 if at in lines else 6)
+        lines.add(at)
+        if used > budget:
+            return max(1, n)
+    return len(order)
+
+
+def _written(steps: list[Step], chosen: list[tuple[float, int, int]]) -> str:
+    keep = [[False] * len(step.facts) for step in steps]
+    for _, at, k in chosen:
+        keep[at][k] = True
+    lines = [step.line(mask) for step, mask in zip(steps, keep, strict=True) if any(mask)]
+    return "\n".join(line for line in lines if line)
+
+
+REPEATED = 0.3
+GENERIC = frozenset("id ids key code number no name names list type".split())
+
+
+def _score(steps: list[Step], known: Known, count: Any, live: set[str]) -> None:
+    seen: set[str] = set()
+    topics = {_singular(word) for name in known.asked for word in name.split()} - GENERIC
+    ago = 0
+    for at in range(len(steps) - 1, -1, -1):
+        step = steps[at]
+        recent = at / len(steps) * 0.5
+        related = 0.0
+        if not step.said and any(
+            rank(leaf.field, leaf.value) >= Rank.KEY and str(leaf.value) in known.now for leaf in step.facts
+        ):
+            related = 0.75
+        step.scores, step.sizes = [], []
+        last = ""
+        for leaf in step.facts:
+            if step.said:
+                size = count(leaf.value) + 1
+                score = (2.4 if step.name == "user" else 1.4) + recent + SAID * 0.5**ago - size / 60
+                if leaf.value in seen:
+                    score = 0
+                seen.add(leaf.value)
+            else:
+                size = count(f'"{leaf.field}":"{leaf.value}",' if leaf.field != last else f'"{leaf.value}",')
+                level = rank(leaf.field, leaf.value, known.asked)
+                score = float(level)
+                if score:
+                    words = words_of(leaf.field)
+                    if level >= Rank.KEY and " ".join(words) in known.asked:
+                        score += 0.5
+                    if level >= Rank.ID and not topics.isdisjoint(map(_singular, words)):
+                        score += 0.75
+                    score += recent + related - size / 60
+                    if leaf.key in seen or (level >= Rank.KEY and str(leaf.value) in live):
+                        score = REPEATED * score
+                seen.add(leaf.key)
+            last = leaf.field
+            step.scores.append(score)
+            step.sizes.append(size)
+        ago += step.said
+
+
+SAID = float(os.environ.get("SAID", "2.5"))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+
+
+def shrunk(value: Any, name: str, handle: str, asked: frozenset[str], least: Rank = Rank.FACT) -> Any:
+    """A result in place."""
+    from ctxkit.core.marks import marked
+
+    mark = marked(f"digest of {handle}")
+    whole = as_json(value) if isinstance(value, str) else value
+    if whole is None:
+        lines = list(dict.fromkeys(telling(value)))
+        return mark + "\n" + "\n".join(lines)
+    whole = normal(whole)
+    cut = pruned(whole, iter([rank(leaf.field, leaf.value, asked) >= least for leaf in leaves(whole)]))
+    made = {"_ctxkit": mark, **(cut or {})} if not isinstance(cut, list) else {"_ctxkit": mark, "items": cut}
+    return made if isinstance(value, dict) else json_text(made)

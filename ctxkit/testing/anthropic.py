@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
-from ctxkit.testing.script import TOOLS, Answer, Step, Use
+from ctxkit.testing.script import TOOLS, Answer, End, Step, Turn, Use
 from ctxkit.testing.texts import png
 from ctxkit.testing.writer import Writer, schema
 
@@ -22,6 +23,7 @@ class AnthropicWriter(Writer):
     id_prefix = "toolu"
     ids_may_return = False
     _marks = 0
+    _thought = False
 
     def open(self) -> None:
         if self.script.form not in (5, 11):
@@ -40,6 +42,11 @@ class AnthropicWriter(Writer):
             last["content"] = last["content"].rstrip()
         elif last["role"] == "assistant" and last["content"][-1]["type"] == "text":
             last["content"][-1]["text"] = last["content"][-1]["text"].rstrip()
+
+    def turn(self, turn: Turn, end: End = "answered") -> None:
+        """Once a turn has thinking all later ones have: an open tool loop must have it where thinking is on."""
+        self._thought = self._thought or turn.thinks
+        super().turn(replace(turn, thinks=self._thought), end)
 
     def user(self, words: str, form: int) -> None:
         self.entries.append({"role": "user", "content": self._user_content(words, form)})

@@ -34,13 +34,13 @@ class ResponsesWriter(Writer):
             self.entries.append({"role": "assistant", "content": self.script.opening})
 
     def close(self) -> None:
-        """The outputs that are still due; before the user message that is to be last."""
-        at = len(self.entries) - (self.script.end == "user")
-        self.entries[at:at] = self._late
-        self._late = []
+        """The outputs that are still due."""
+        self._pay()
 
     def turn(self, turn: Turn, end: End = "answered") -> None:
-        """One turn; a compaction stands in front of some."""
+        """One turn; a compaction stands in front of some. No output comes after a user message that is the last."""
+        if end == "user":
+            self._pay()
         if self.script.form == 5 and turn.form == 11 and not self._late:
             self.entries.append(self._compaction())
         super().turn(turn, end)

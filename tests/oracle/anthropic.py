@@ -59,6 +59,7 @@ def check(messages: list[dict[str, Any]], system: Any) -> list[str]:
     turns = joined(messages)
     found += [f"{rule}: messages[{i}]: {what}" for rule, i, what in _client_pairs(turns)]
     found += [f"{rule}: messages[{i}]: {what}" for rule, i, what in _server_pairs(turns)]
+    found += _open_loop(messages)
     ids = Counter(block.get("id") for _, _, blocks in turns for block in of_type(blocks, "tool_use"))
     found += [f"A6: messages: tool_use id {name!r} {count} times" for name, count in ids.items() if count > 1]
     return found + _marks(messages, system)
@@ -225,6 +226,22 @@ def _server_pairs(turns: list[Turn]) -> Iterator[tuple[str, int, str]]:
             if name in carried or not of_type(blocks, "tool_use"):
                 yield "A21", i, f"server call {name!r} has no result in its turn"
                 del waiting[name]
+
+
+def _open_loop(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """Thinking is taken to be on when there is any in the payload."""
+    if not any(of_type(blocks_of(message), *THINKING) for message in messages):
+        return
+    start = max((i for i, message in enumerate(messages) if _speaks(message)), default=-1)
+    loop = [i for i, message in enumerate(messages) if i > start and message.get("role") == "assistant"]
+    tail = blocks_of(messages[-1])
+    waits = bool(of_type(tail, "tool_result", "tool_use"))
+    if loop and waits and not of_type(blocks_of(messages[loop[0]])[:1], *THINKING):
+        yield f"A16: messages[{loop[0]}]: the open tool loop does not start with thinking, though thinking is on"
+
+
+def _speaks(message: dict[str, Any]) -> bool:
+    return message.get("role") == "user" and not of_type(blocks_of(message), "tool_result")
 
 
 def _marks(messages: list[dict[str, Any]], system: Any) -> list[str]:

@@ -177,6 +177,7 @@ _ANTHROPIC: list[tuple[str, list[Any]]] = [
     ("A13", [_user(), _said("well \n")]),
     ("A15", [_user(), _said([{"type": "thinking", "thinking": "x"}, _text()])]),
     ("A15", [_user(), _said([{"type": "redacted_thinking"}, _text()])]),
+    ("A16", [_user(), _said([_thought(), _text()]), _user(), _said([_use()]), _user([_result()])]),
     ("A19", [_user(), _said([_text(), _thought()])]),
     ("A20", [_user([_MARKED] * 5)]),
     ("A20", [_user(), _said([_thought() | {"cache_control": {"type": "ephemeral"}}, _text()])]),

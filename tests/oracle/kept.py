@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tests.oracle import anthropic, gemini, responses
-from tests.oracle.entries import DUMMY, Entry, dump, has_results, last_user, tool_results, tool_uses
+from tests.oracle.entries import DUMMY, Entry, dump, has_results, is_user, last_user, tool_results, tool_uses
 from tests.oracle.kept_on_wire import CHECKS
 
 OPAQUE = {
@@ -64,10 +64,12 @@ def _user(old: list[Entry], new: list[Entry]) -> Iterator[str]:
 
 
 def _words(format: str, old: list[Entry], new: list[Entry]) -> Iterator[str]:
-    """Words of the user beside tool results, if nothing newer was said."""
+    """Words of the user beside tool results, if no user message came after them."""
     if format not in ("anthropic", "gemini"):
         return
     for entry in reversed(old):
+        if is_user(entry):
+            return
         spoken = [text for text in _user_texts(entry) if text.strip()]
         if not spoken:
             continue

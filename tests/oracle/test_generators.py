@@ -197,7 +197,7 @@ def test_every_promised_feature_occurs(format: str) -> None:
 def test_all_formats_are_drawn_and_turns_are_bounded() -> None:
     drawn = set()
 
-    @CALM
+    @settings(CALM, max_examples=150)
     @given(conversations(min_turns=2, max_turns=3, ends="user"))
     def collect(payload: Payload) -> None:
         drawn.add(payload.format)
@@ -213,7 +213,7 @@ def test_all_formats_are_drawn_and_turns_are_bounded() -> None:
 def test_arrivals_interrupt_open_calls(format: str) -> None:
     fates = set()
 
-    @CALM
+    @settings(CALM, max_examples=150)
     @given(arrivals(format))
     def collect(batches: list[list[dict[str, Any]]]) -> None:
         assert len(batches) >= 4

@@ -1,0 +1,58 @@
+# `make demo` and `make test` set up .venv with whatever they need. Nothing outside this folder is touched.
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore
+PLUGINS := $(wildcard plugins/*/pyproject.toml)
+TESTS := tests $(wildcard plugins/*/tests)
+CODE := ctxkit tests examples benchmarks $(wildcard plugins)
+
+.PHONY: demo install test test-long check lint format docs bench clean
+
+demo: $(VENV)/.base  ## compress a real conversation and show what was done
+	@mkdir -p build
+	@$(VENV)/bin/ctxkit compress examples/data/retail.json --config examples/budget.toml --show -o build/retail.jsonl
+	@echo "The compressed conversation is in build/retail.jsonl."
+
+install: $(VENV)/.dev  ## everything for development, the plugins in this repository too
+
+test: $(VENV)/.dev  ## all tests, those of the plugins too
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not long" $(TESTS)
+
+test-long: $(VENV)/.dev  ## the same with a hundred times as many generated conversations
+	CTXKIT_HYPOTHESIS=long $(PY) -m pytest -n $(JOBS) --dist worksteal $(TESTS)
+
+check: lint test  ## what CI runs
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff format --check $(CODE)
+	$(VENV)/bin/ruff check $(CODE)
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.dev
+	$(VENV)/bin/ruff check --fix $(CODE)
+	$(VENV)/bin/ruff format $(CODE)
+
+docs: $(VENV)/.dev  ## run everything that the documentation shows
+	$(PY) -m pytest tests/test_docs.py tests/test_examples.py tests/test_architecture.py
+
+bench: $(VENV)/.dev  ## what a later tool call needs: does it survive, and what does it cost?
+	$(PY) benchmarks/grounding.py
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.base: pyproject.toml | $(VENV)/.made
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(PLUGINS) | $(VENV)/.made
+	$(PIP) -e ".[dev]"
+	$(foreach plugin,$(PLUGINS),$(PIP) --no-deps -e $(dir $(plugin)) &&) true
+	@touch $@ $(VENV)/.base

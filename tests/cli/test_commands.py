@@ -1,0 +1,178 @@
+"""`ctxkit check`, `explain`, `strategies` and `schema`, run in this process; and the program itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+import ctxkit
+from ctxkit.cli import main
+from ctxkit.cli.owner import foreign_owners
+from ctxkit.config import schema
+from ctxkit.registry import installed
+
+LONG = "word " * 40
+HISTORY = [
+    {"role": "user", "content": LONG},
+    {"role": "assistant", "content": LONG},
+    {"role": "user", "content": "and now?"},
+]
+ORPHAN = [{"role": "tool", "tool_call_id": "x", "content": "?"}]
+OPTIONS = ("--format", "openai-chat", "--window", "60", "--strategy", "drop-oldest")
+COMMAND = (sys.executable, "-m", "ctxkit.cli")
+
+
+def _file(tmp_path: Path, *records: object) -> str:
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    return str(tmp_path / "in.jsonl")
+
+
+def _environment() -> dict[str, str]:
+    root = str(Path(ctxkit.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": root, "PYTHONIOENCODING": "utf-8"}
+
+
+def test_check_is_silent_about_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", _file(tmp_path, HISTORY), "--format", "openai-chat"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_check_says_one_line_a_violation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _file(tmp_path, HISTORY, {"id": "a\x1b[2J", "messages": ORPHAN + ORPHAN})
+    assert main(["check", file, "--format", "openai-chat"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith(f"{file}:2 a\\x1b[2J: messages[0]: C2: ")
+
+
+def test_check_fails_where_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _file(tmp_path, ORPHAN, {"previous_response_id": "r", "input": []})
+    assert main(["check", file, "--format", "openai-responses"]) == 3
+    said = capsys.readouterr()
+    assert "the history is on the server" in said.err
+    assert f"{file}:1: " in said.out
+
+
+@pytest.mark.parametrize("entry", [3, None, [], {}, {"role": 3}, {"role": "user", "content": {}}])
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+def test_check_takes_any_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], entry: object, format: str
+) -> None:
+    assert main(["check", _file(tmp_path, [entry]), "--format", format]) == 1
+    assert capsys.readouterr().out
+
+
+def test_explain_has_a_line_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _file(tmp_path, {"id": "a", "messages": HISTORY})
+    assert main(["explain", file, *OPTIONS]) == 0
+    head, sizes, *rows = capsys.readouterr().out.splitlines()
+    assert head == f"{file}:1 a"
+    assert sizes.startswith("  tokens ")
+    words = [row.split() for row in rows]
+    assert [row[:3] for row in words] == [
+        ["messages[0]", "dropped", "drop-oldest"],
+        ["messages[1]", "dropped", "drop-oldest"],
+        ["messages[2]", "pinned", "-"],
+    ]
+    assert words[0][3].startswith("ctx:")
+    assert words[0][4:] == ["the", "oldest,", "until", "the", "target", "is", "met"]
+
+
+def test_a_handle_of_a_report_leads_to_the_originals(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = _file(tmp_path, HISTORY[2:], HISTORY)
+    assert main(["compress", file, *OPTIONS]) == 0
+    _, record = map(json.loads, capfd.readouterr().out.splitlines())
+    handle = record["report"]["edits"][0]["handle"]
+    assert main(["explain", file, *OPTIONS, "--handle", handle]) == 0
+    assert [json.loads(line) for line in capfd.readouterr().out.splitlines()] == HISTORY[:2]
+
+
+def test_an_unknown_handle_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", _file(tmp_path, HISTORY), *OPTIONS, "--handle", "ctx:no"]) == 2
+    assert "no original is kept under the handle 'ctx:no'" in capsys.readouterr().err
+
+
+def test_explain_goes_on_after_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", _file(tmp_path, ORPHAN, HISTORY), *OPTIONS]) == 3
+    said = capsys.readouterr()
+    assert ":1: ProviderFormatError: " in said.err
+    assert "messages[2]" in said.out
+
+
+def test_strategies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["strategies"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [each.kind for each in installed()]
+    assert main(["strategies", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found[0]) == ["kind", "origin", "version", "summary", "error"]
+    assert "drop-oldest" in [each["kind"] for each in found]
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema()
+
+
+def test_help_and_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "exit codes: 0 all fine" in capsys.readouterr().out
+    assert main([]) == 2
+
+
+def test_a_foreign_owner_of_the_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert foreign_owners() == []
+    for name, file in (("ctxkit", "ctxkit/__init__.py"), ("other", "x/ctxkit/__init__.py")):
+        info = tmp_path / f"{name}-2.2.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.2.5\n")
+        (info / "RECORD").write_text(f"{file},,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert distribution("ctxkit").version == "2.2.5"
+    assert main(["strategies"]) == 0
+    assert "ctxkit: ctxkit installs a package `ctxkit` too" in capsys.readouterr().err
+
+
+def test_a_pipeline(tmp_path: Path) -> None:
+    text = json.dumps(HISTORY)
+    command = [*COMMAND, "compress", "-", *OPTIONS, "-o", "-"]
+    done = subprocess.run(command, input=text, env=_environment(), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["messages"] == HISTORY[2:]
+    assert done.stderr == ""
+
+
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
+    file = _file(tmp_path, *[HISTORY] * 300)
+    command = [*COMMAND, "compress", file, *OPTIONS]
+    with subprocess.Popen(
+        command, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        said = running.stderr.read()
+    assert (running.returncode, said) == (141, b"")
+
+
+def test_a_real_terminal_gets_colours(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in _environment().items() if name != "NO_COLOR"}
+    command = [*COMMAND, "compress", _file(tmp_path, HISTORY), *OPTIONS]
+    assert subprocess.run(command, env=environment, stdout=theirs, check=False).returncode == 0
+    os.close(theirs)
+    said = os.read(ours, 100_000)
+    os.close(ours)
+    assert b"\x1b[1m" in said
+    assert b"messages[0..1]" in said

@@ -1,0 +1,291 @@
+"""`ctxkit compress`, run in this process."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.cli import main
+from ctxkit.cli.outputs import CLEAR, Progress
+
+LONG = "word " * 40
+HISTORY = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": LONG},
+    {"role": "assistant", "content": LONG},
+    {"role": "user", "content": "and now?"},
+]
+KEPT = [HISTORY[0], HISTORY[3]]
+ORPHAN = [{"role": "tool", "tool_call_id": "x", "content": "?"}]
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+OPEN = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [CALL]}]
+OPTIONS = ("--format", "openai-chat", "--window", "60", "--strategy", "drop-oldest")
+
+
+def _printed(terminal: io.TextIOWrapper) -> str:
+    terminal.flush()
+    assert isinstance(terminal.buffer, io.BytesIO)
+    return terminal.buffer.getvalue().decode()
+
+
+def _lines(*records: Any) -> str:
+    return "".join(json.dumps(each) + "\n" for each in records)
+
+
+def _compressed(tmp_path: Path, text: str, *options: str) -> tuple[int, list[dict[str, Any]]]:
+    (tmp_path / "in").write_text(text)
+    code = main(["compress", str(tmp_path / "in"), "-o", str(tmp_path / "out"), *(options or OPTIONS)])
+    return code, [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+
+
+def test_a_conversation_is_written_with_its_report(tmp_path: Path) -> None:
+    code, (record,) = _compressed(tmp_path, "\n" + json.dumps({"id": 7, "messages": HISTORY}))
+    assert code == 0
+    assert list(record) == ["id", "messages", "report"]
+    assert (record["id"], record["messages"]) == (7, KEPT)
+    (edit,) = record["report"]["edits"]
+    assert (edit["kind"], edit["positions"], edit["line"]) == ("Drop", [1, 2], 2)
+    assert edit["handle"].startswith("ctx:")
+
+
+def test_a_list_has_no_id(tmp_path: Path) -> None:
+    _, (record,) = _compressed(tmp_path, json.dumps(HISTORY, indent=1))
+    assert list(record) == ["messages", "report"]
+
+
+def test_system_text_beside_the_messages_is_written_beside_them(tmp_path: Path) -> None:
+    text = json.dumps({"messages": HISTORY[1:], "system": "Be brief."})
+    options = ("--format", "anthropic", *OPTIONS[2:])
+    _, (record,) = _compressed(tmp_path, text, *options)
+    assert record["system"] == "Be brief."
+
+
+def test_tools_count(tmp_path: Path) -> None:
+    _, (bare,) = _compressed(tmp_path, json.dumps(HISTORY[3:]))
+    _, (tooled,) = _compressed(
+        tmp_path, json.dumps({"messages": HISTORY[3:], "tools": [{"type": "function"}]})
+    )
+    assert tooled["report"]["tokens_before"] > bare["report"]["tokens_before"]
+
+
+def test_what_fails_gets_a_line_and_the_rest_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = {"id": "large", "messages": [{"role": "user", "content": LONG * 2}]}
+    text = _lines({"id": "orphan", "messages": ORPHAN}, {"id": None, "messages": OPEN}, large) + "oops\n"
+    code, records = _compressed(tmp_path, text + _lines(HISTORY))
+    assert code == 3
+    *failed, last = records
+    found = [(each.get("id", "none"), each["line"], each["error"]["type"]) for each in failed]
+    assert found == [
+        ("orphan", 1, "ProviderFormatError"),
+        (None, 2, "OpenCallsError"),
+        ("large", 3, "BudgetExceededError"),
+        ("none", 4, "InputError"),
+    ]
+    assert last["messages"] == KEPT
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 4
+    assert said[0].startswith(f"ctxkit: {tmp_path / 'in'}:1 orphan: ProviderFormatError: ")
+    assert failed[2]["error"]["message"] in said[2]
+
+
+def test_repair_mends(tmp_path: Path) -> None:
+    text = json.dumps(ORPHAN + HISTORY[3:])
+    code, (record,) = _compressed(tmp_path, text, *OPTIONS, "--repair")
+    assert code == 0
+    assert record["messages"] == HISTORY[3:]
+    assert len(record["report"]["normalised"]) == 1
+
+
+def test_lone_surrogates_leave_the_output_valid(tmp_path: Path) -> None:
+    text = _lines([{"role": "user", "content": "\ud83d"}], [{"role": "user", "content": "é"}])
+    _compressed(tmp_path, text)
+    first, second = (tmp_path / "out").read_bytes().splitlines()
+    assert b"\\ud83d" in first
+    assert "é".encode() in second
+
+
+def test_a_number_that_json_lacks_fails_its_conversation(tmp_path: Path) -> None:
+    code, (record,) = _compressed(tmp_path, '[{"role": "user", "content": "hi", "x": 1e999}]')
+    assert (code, record["line"], record["error"]["type"]) == (3, 1, "ValueError")
+
+
+def test_a_packed_output_can_be_read_again(tmp_path: Path) -> None:
+    (tmp_path / "in.gz").write_bytes(gzip.compress(json.dumps(HISTORY).encode()))
+    out = tmp_path / "out.gz"
+    assert main(["compress", str(tmp_path / "in.gz"), "-o", str(out), *OPTIONS]) == 0
+    assert json.loads(gzip.decompress(out.read_bytes()))["messages"] == KEPT
+
+
+def test_stdin_and_stdout(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(HISTORY).encode())))
+    assert main(["compress", "-", *OPTIONS]) == 0
+    assert json.loads(capfdbinary.readouterr().out)["messages"] == KEPT
+
+
+def test_the_config_file_is_read_and_options_win(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(
+        'format = "gemini"\n[budget]\nwindow = 9\n[strategy]\nkind = "drop-oldest"\n'
+    )
+    options = ("--format", "openai-chat", "--config", str(tmp_path / "a.toml"), "--window", "60")
+    _, (record,) = _compressed(tmp_path, json.dumps(HISTORY), *options)
+    assert record["messages"] == KEPT
+    assert record["report"]["limit"] == 60
+
+
+def test_a_known_model_needs_no_window(tmp_path: Path) -> None:
+    options = ("--format", "openai-chat", "--model", "gpt-5", "--strategy", "drop-oldest")
+    _, (record,) = _compressed(tmp_path, json.dumps(HISTORY), *options)
+    assert record["report"]["limit"] == 272_000
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--format", "openai-chat", "--window", "9", "--strategy", "drop-oldst"),
+            "did you mean drop-oldest",
+        ),
+        (("--format", "openai-chat", "--strategy", "drop-oldest"), "--window is missing"),
+        (("--window", "9", "--strategy", "drop-oldest"), "--format is missing"),
+        (("--format", "x", "--window", "9"), "invalid choice: 'x'"),
+        (("--format", "openai-chat", "--window", "x"), "invalid int value"),
+        ((*OPTIONS, "--reply", "60"), "reply (60) must be smaller than window (60)"),
+        ((*OPTIONS, "--config", "a.toml"), "not allowed with argument --strategy"),
+        (("--config", "/nowhere/a.toml"), "/nowhere/a.toml cannot be read: No such file"),
+    ],
+)
+def test_wrong_options_are_2_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "in").write_text(json.dumps(HISTORY))
+    assert main(["compress", str(tmp_path / "in"), "-o", str(tmp_path / "out"), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["in"]
+
+
+def test_files_that_cannot_be_opened_are_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compress", str(tmp_path / "none"), "-o", str(tmp_path / "out"), *OPTIONS]) == 2
+    assert str(tmp_path / "none") in capsys.readouterr().err
+    (tmp_path / "in").write_text("[]")
+    assert main(["compress", str(tmp_path / "in"), "-o", str(tmp_path / "no" / "out"), *OPTIONS]) == 2
+    assert main(["compress", str(tmp_path / "in"), "-o", str(tmp_path), *OPTIONS]) == 2
+    assert [each.name for each in tmp_path.iterdir()] == ["in"]
+
+
+def test_the_input_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text("[]")
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    assert main(["compress", str(tmp_path / "in"), "-o", str(tmp_path / "link"), *OPTIONS]) == 2
+    assert "OUT is the file IN" in capsys.readouterr().err
+    assert (tmp_path / "in").read_text() == "[]"
+
+
+def test_an_interrupted_run_leaves_the_old_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").write_text("old")
+
+    class Interrupted(io.BytesIO):
+        def __next__(self) -> bytes:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Interrupted()))
+    assert main(["compress", "-", "-o", str(tmp_path / "out"), *OPTIONS]) == 130
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out", "old")]
+
+
+def test_the_output_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.write_text("old")
+    real.chmod(0o640)
+    (tmp_path / "out").symlink_to(real)
+    _compressed(tmp_path, json.dumps(HISTORY))
+    assert (tmp_path / "out").is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert json.loads(real.read_text())["messages"] == KEPT
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text(json.dumps(HISTORY))
+    assert main(["compress", str(tmp_path / "in"), "-o", "/dev/null", *OPTIONS]) == 0
+    assert not Path("/dev/null").is_file()
+
+
+def test_show_tells_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _compressed(
+        tmp_path, json.dumps({"id": "a", "messages": HISTORY}), *OPTIONS, "--model", "gpt-5", "--show"
+    )
+    said = capsys.readouterr().out
+    assert said.startswith(f"{tmp_path / 'in'}:1 a\n  tokens ")
+    assert "$" in said
+    assert "Drop by drop-oldest: the oldest, until the target is met" in said
+    assert f"{tmp_path / 'in'}:1 messages[1..2] ctx:" in said
+    assert "\x1b" not in said
+
+
+def test_show_does_not_mix_with_the_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text(json.dumps(HISTORY))
+    assert main(["compress", str(tmp_path / "in"), *OPTIONS, "--show"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["messages"] == KEPT
+    assert "tokens" in err
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_a_terminal_gets_the_view_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: io.TextIOWrapper, no_color: str
+) -> None:
+    (tmp_path / "in").write_text(json.dumps(HISTORY))
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert main(["compress", str(tmp_path / "in"), *OPTIONS]) == 0
+    text = _printed(terminal)
+    assert '"messages"' not in text
+    assert "Drop" in text
+    assert ("\x1b[" in text) is not bool(no_color)
+
+
+def test_many_conversations_are_told_in_sums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: io.TextIOWrapper
+) -> None:
+    (tmp_path / "in").write_text(_lines(HISTORY, HISTORY, ORPHAN))
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["compress", str(tmp_path / "in"), *OPTIONS]) == 3
+    text = _printed(terminal)
+    assert text.startswith("3 conversations, 2 compacted, 1 failed; tokens ")
+    assert text.count("\n") == 1
+
+
+def test_nothing_in_is_nothing_out(tmp_path: Path) -> None:
+    assert _compressed(tmp_path, "") == (0, [])
+
+
+def test_progress_is_for_terminals_and_long_work(
+    monkeypatch: pytest.MonkeyPatch, terminal: io.TextIOWrapper, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long_ago = time.monotonic() - 60
+    Progress(started=long_ago).at(5)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "stderr", terminal)
+    Progress().at(5)
+    assert _printed(terminal) == ""
+    progress = Progress(started=long_ago)
+    progress.at(1_200)
+    progress.clear()
+    said = _printed(terminal)
+    assert said.startswith("\r1,200 conversations, ")
+    assert said.endswith(CLEAR)
+
+
+def test_what_is_warned_of_cannot_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _compressed(tmp_path, json.dumps({"id": "\x1b[2J\ud800", "messages": ORPHAN}))
+    assert ":1 \\x1b[2J\\ud800: ProviderFormatError" in capsys.readouterr().err

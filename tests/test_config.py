@@ -1,0 +1,352 @@
+"""Config: files and dicts read into it, its errors, its round trip, its schema."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit import Budget, ConfigError, ContextManager, UnknownPluginError
+from ctxkit.config import Config, dump, dumps, load, schema
+from ctxkit.config_files import FileFormat
+from ctxkit.registry import installed, strategy_of
+
+STEPS = {
+    "kind": "first-that-fits",
+    "steps": [{"kind": "drop-oldest"}, {"kind": "sliding-window", "keep_turns": 6}],
+}
+BUDGET = {"window": 8_000, "reply": 1_000}
+PLAIN: dict[str, Any] = {"budget": BUDGET, "strategy": "drop-oldest"}
+TOML = """
+format = "anthropic"
+[budget]
+window = 8_000
+reply = 1_000
+regions = { system = 500, recent = 0.5 }
+[strategy]
+kind = "first-that-fits"
+steps = ["drop-oldest", { kind = "sliding-window", keep_turns = 6 }]
+"""
+YAML = """
+format: anthropic
+budget: {window: 8000, reply: 1000, regions: {system: 500, recent: 0.5}}
+strategy:
+  kind: first-that-fits
+  steps: [drop-oldest, {kind: sliding-window, keep_turns: 6}]
+"""
+EXPECTED = {
+    "format": "anthropic",
+    "budget": {**BUDGET, "regions": {"system": {"max": 500}, "recent": {"max": 0.5}}},
+    "strategy": STEPS,
+}
+
+
+def _file(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _error(source: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load(source)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ctxkit.toml", TOML),
+        ("ctxkit.yaml", YAML),
+        ("ctxkit.YML", YAML),
+        ("ctxkit.json", json.dumps(EXPECTED)),
+        ("bom.json", "\ufeff" + json.dumps(EXPECTED)),
+    ],
+)
+def test_every_file_format_reads_the_same(tmp_path: Path, name: str, text: str) -> None:
+    assert load(_file(tmp_path, name, text)) == load(EXPECTED)
+    assert load(str(tmp_path / name)).format == "anthropic"
+
+
+def test_a_pyproject_is_read_by_its_table_and_found_in_its_directory(tmp_path: Path) -> None:
+    text = TOML.replace("[budget]", "[tool.ctxkit.budget]").replace("[strategy]", "[tool.ctxkit.strategy]")
+    _file(tmp_path, "pyproject.toml", "[project]\nname = 'x'\n[tool.ctxkit]" + text)
+    assert load(tmp_path) == load(tmp_path / "pyproject.toml") == load(EXPECTED)
+
+
+def test_a_pyproject_without_the_table_says_so(tmp_path: Path) -> None:
+    file = _file(tmp_path, "pyproject.toml", "[tool]\nctxkit = 3\n")
+    assert str(_error(tmp_path)) == f"{file} has no table [tool.ctxkit]"
+
+
+def test_errors_in_a_pyproject_have_the_path_in_the_file(tmp_path: Path) -> None:
+    file = _file(tmp_path, "pyproject.toml", "[tool.ctxkit.budget]\nwindow = 10\nreplay = 3\n")
+    error = _error(file)
+    assert error.path == "tool.ctxkit.budget.replay"
+    assert str(error).startswith("tool.ctxkit.budget.replay: unknown key; did you mean reply?")
+    assert str(error).endswith(f"(in {file})")
+
+
+def test_a_model_brings_its_budget() -> None:
+    config = load({"model": "gpt-5", "strategy": "drop-oldest"})
+    assert config.budget == Budget.for_model("gpt-5")
+
+
+def test_a_model_fills_in_the_window_of_a_budget() -> None:
+    known = Budget.for_model("gpt-5")
+    config = load({"model": "gpt-5", "budget": {"compact_at": 9_000}, "strategy": "drop-oldest"})
+    assert config.budget == known.model_copy(update={"compact_at": 9_000})
+
+
+def test_overrides_win_and_merge_into_the_budget(tmp_path: Path) -> None:
+    file = _file(tmp_path, "a.toml", TOML)
+    config = load(file, overrides={"format": "gemini", "budget": {"window": 9_000}})
+    assert (config.format, config.budget.window, config.budget.reply) == ("gemini", 9_000, 1_000)
+
+
+def test_the_manager_has_the_settings_and_overrides_win() -> None:
+    config = load({**PLAIN, "strict": True})
+    assert config.manager().strategy == strategy_of("drop-oldest")
+    assert config.manager().budget == Budget.model_validate(BUDGET)
+    other = config.manager(strategy="sliding-window", budget=Budget(window=10))
+    assert (other.strategy.kind, other.budget.window) == ("sliding-window", 10)
+
+
+def test_a_context_manager_reads_a_config_file(tmp_path: Path) -> None:
+    manager = ContextManager.from_config(_file(tmp_path, "a.toml", TOML), format="openai-chat")
+    manager.add({"role": "user", "content": "hi"})
+    assert manager.prepare_sync().report.format == "openai-chat"
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ({"budget": {"window": 10, "replly": 3}}, "budget.replly", "unknown key; did you mean reply?"),
+        ({"budget": {"window": "x"}}, "budget.window", "should be a valid integer"),
+        ({"budget": {"reply": 3}}, "budget.window", "missing"),
+        ({"budget": 3}, "budget", "should be a table, found 3"),
+        ({"budget": {"window": 9, "regions": {"system": 0}}}, "budget.regions.system", "found 0"),
+        (
+            {"budget": {"window": 9, "regions": {"system": {"maxx": 3}}}},
+            "budget.regions.system.maxx",
+            "unknown key; did you mean max?",
+        ),
+        ({"stratgy": "x"}, "stratgy", "unknown key; did you mean strategy?"),
+        ({"qqqqqq": 1}, "qqqqqq", "known keys: budget, format, model, reasoning, repair, strategy, strict"),
+        ({"format": "antropic"}, "format", "found 'antropic'; did you mean anthropic?"),
+        ({"strategy": "drop-oldst"}, "strategy", "did you mean drop-oldest?"),
+        ({"strategy": {"kind": "drop-oldst"}}, "strategy.kind", "did you mean drop-oldest?"),
+        ({"strategy": {}}, "strategy.kind", "it is missing"),
+        ({"strategy": {"kind": 3}}, "strategy.kind", "found 3"),
+        ({"strategy": 3}, "strategy", "not 3"),
+        (
+            {"strategy": {"kind": "first-that-fits", "steps": 3}},
+            "strategy.steps",
+            "should be a list, found 3",
+        ),
+        ({"strict": "perhaps"}, "strict", "should be a valid boolean"),
+        ({"model": "gpt-nine", "budget": {}}, "model", "no preset for the model 'gpt-nine'"),
+        ({"budget": {}}, "budget", "missing; give its `window` and `reply`, or a `model`"),
+    ],
+)
+def test_errors_say_where_and_what(change: dict[str, Any], path: str, said: str) -> None:
+    error = _error({**PLAIN, **change})
+    assert error.path == path
+    assert str(error).startswith(f"{path}: ")
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("step", "path", "said"),
+    [
+        (
+            {"kind": "sliding-window", "keep_turn": 3},
+            "strategy.steps.1.keep_turn",
+            "unknown key; did you mean keep_turns?",
+        ),
+        ({"kind": "sliding-window", "keep_turns": 0}, "strategy.steps.1.keep_turns", "found 0"),
+        ({"kind": "sliding-windw"}, "strategy.steps.1.kind", "did you mean sliding-window?"),
+        ("sliding-windw", "strategy.steps.1", "did you mean sliding-window?"),
+        (
+            {"kind": "first-that-fits", "steps": ["drop-oldest", {"kind": "drop-oldest", "x": 1}]},
+            "strategy.steps.1.steps.1.x",
+            "unknown key",
+        ),
+    ],
+)
+def test_errors_in_steps_have_the_whole_path(step: Any, path: str, said: str) -> None:
+    error = _error({**PLAIN, "strategy": {"kind": "first-that-fits", "steps": ["drop-oldest", step]}})
+    assert error.path == path
+    assert said in str(error)
+
+
+def test_an_unknown_kind_keeps_its_type_and_names(tmp_path: Path) -> None:
+    file = _file(tmp_path, "a.json", json.dumps({**PLAIN, "strategy": {"kind": "nope"}}))
+    with pytest.raises(UnknownPluginError) as caught:
+        load(file)
+    assert caught.value.name == "nope"
+    assert "drop-oldest" in caught.value.installed
+    assert caught.value.path == "strategy.kind"
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"window": 10, "reply": 10}, "reply (10) must be smaller than window (10)"),
+        ({"window": 10, "compact_at": 11}, "compact_at (11) is above"),
+        ({"window": 10, "aim_for": 11}, "aim_for (11) is above"),
+        ({"window": 10, "regions": {"a": {"max": 9, "min": 6}, "b": {"max": 9, "min": 6}}}, "add up to 12"),
+        ({"window": 10, "regions": {"a": {"max": 2, "min": 3}}}, "min (3) is above max (2)"),
+    ],
+)
+def test_contradictory_budgets_are_refused(budget: dict[str, Any], said: str) -> None:
+    error = _error({**PLAIN, "budget": budget})
+    assert error.path == "budget"
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.toml", "budget = ", "is no TOML"),
+        ("a.json", "{", "is no JSON"),
+        ("a.json", "[1]", "a config is a table of settings, not [1]"),
+        ("a.json", '{"budget": {"window": NaN}}', "NaN is no JSON number"),
+        ("a.json", '{"repair": true, "repair": false}', "the key 'repair' stands twice"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.json", '{"budget": {"window": ' + "9" * 5_000 + "}}", "is no JSON"),
+        ("a.yaml", "a: [", "is no YAML"),
+        ("a.yaml", "", "a config is a table of settings, not None"),
+        ("a.yaml", "budget: !!python/object/apply:os.getcwd []", "is no YAML"),
+        ("a.yaml", "repair: true\nrepair: false", "the key 'repair' stands twice"),
+        ("a.yaml", "[" * 10_000, "nested too deeply"),
+        ("a.yaml", "strategy: &a {kind: hybrid, steps: [*a]}", "does a part contain itself?"),
+        ("a.toml", "a = " + "[" * 10_000, "nested too deeply"),
+        ("a.ini", "", "a config file ends in .toml, .yaml, .yml, .json"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, name: str, text: str, said: str) -> None:
+    error = _error(_file(tmp_path, name, text))
+    assert str(tmp_path / name) in str(error)
+    assert said in str(error)
+
+
+def test_missing_and_undecodable_files_are_named(tmp_path: Path) -> None:
+    assert "No such file" in str(_error(tmp_path / "none.toml"))
+    (tmp_path / "a.toml").write_bytes(b"\xff\xfe")
+    assert "a.toml is no TOML" in str(_error(tmp_path / "a.toml"))
+
+
+def _laughs(line: str) -> str:
+    first = "a0: &a0 {x: 1}\n"
+    return first + "".join(line.format(at=at, before=at - 1) for at in range(1, 40))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a{at}: &a{at} [*a{before}, *a{before}, *a{before}]\n",
+        "a{at}: &a{at}\n  <<: [*a{before}, *a{before}, *a{before}]\n  y: 1\n",
+    ],
+    ids=["aliases", "merges"],
+)
+def test_a_billion_laughs_are_refused(tmp_path: Path, line: str) -> None:
+    assert "more than 20000 values" in str(_error(_file(tmp_path, "a.yaml", _laughs(line))))
+
+
+def test_harmless_aliases_and_merges_are_read(tmp_path: Path) -> None:
+    text = "budget: &b {window: 8000, reply: 1000}\nstrategy: {kind: drop-oldest}\n"
+    assert load(_file(tmp_path, "a.yaml", text)) == load({"budget": BUDGET, "strategy": "drop-oldest"})
+
+
+def test_a_dict_that_contains_itself_is_refused() -> None:
+    strategy: dict[str, Any] = {"kind": "first-that-fits"}
+    strategy["steps"] = [strategy, strategy, strategy]
+    assert "does a part contain itself?" in str(_error({**PLAIN, "strategy": strategy}))
+    with pytest.raises(ConfigError, match="does a part contain itself"):
+        ContextManager("openai-chat", Budget(window=10), strategy)
+
+
+def test_yaml_without_pyyaml_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert "pip install 'ctxkit-core[yaml]'" in str(_error(_file(tmp_path, "a.yaml", YAML)))
+
+
+def test_what_is_no_source_is_refused() -> None:
+    assert "a config is a path or a dict, not 3" in str(_error(3))
+
+
+_kinds = st.one_of(
+    st.just({"kind": "drop-oldest"}),
+    st.fixed_dictionaries({"kind": st.just("sliding-window"), "keep_turns": st.integers(1, 9)}),
+)
+_strategies = st.recursive(
+    _kinds,
+    lambda inner: st.fixed_dictionaries(
+        {"kind": st.just("first-that-fits"), "steps": st.lists(inner, min_size=1, max_size=3)}
+    ),
+    max_leaves=5,
+)
+_settings = st.fixed_dictionaries(
+    {"budget": st.fixed_dictionaries({"window": st.just(900)}, optional={"reply": st.integers(0, 9)})},
+    optional={
+        "format": st.sampled_from(["openai-chat", "gemini"]),
+        "model": st.none() | st.text(st.characters(exclude_categories=["Cs"])),
+        "strategy": _strategies,
+        "reasoning": st.sampled_from([None, "strip"]),
+        "repair": st.booleans(),
+    },
+)
+
+
+@given(settings=_settings, format=st.sampled_from(["toml", "json", "yaml"]))
+def test_what_is_dumped_loads_as_equal(
+    settings: dict[str, Any], format: FileFormat, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    settings.setdefault("strategy", {"kind": "drop-oldest"})
+    config = load(settings)
+    assert load(dump(config)) == config
+    file = _file(tmp_path_factory.mktemp("dumped"), f"a.{format}", dumps(config, format))
+    assert load(file) == config
+
+
+def test_a_config_made_in_code_is_dumped_with_its_kinds() -> None:
+    config = Config(budget=Budget(window=10), strategy=strategy_of("sliding-window"))
+    assert dump(config) == {"budget": {"window": 10}, "strategy": {"kind": "sliding-window"}}
+
+
+def test_toml_is_written_one_table_a_part() -> None:
+    assert dumps(load({**EXPECTED, "model": 'a"b'})) == (
+        'format = "anthropic"\nmodel = "a\\"b"\n\n'
+        "[budget]\nwindow = 8000\nreply = 1000\n"
+        "regions = { system = { max = 500 }, recent = { max = 0.5 } }\n\n"
+        '[strategy]\nkind = "first-that-fits"\n'
+        'steps = [{ kind = "drop-oldest" }, { kind = "sliding-window", keep_turns = 6 }]\n'
+    )
+
+
+def test_what_toml_cannot_hold_is_refused() -> None:
+    with pytest.raises(ConfigError, match="lone surrogate"):
+        dumps(load({**PLAIN, "model": "\ud800"}))
+    with pytest.raises(ConfigError, match="toml, yaml or json, not 'ini'"):
+        dumps(load(PLAIN), "ini")  # type: ignore[arg-type]
+
+
+def test_the_schema_has_every_strategy_that_can_be_imported() -> None:
+    made = schema()
+    usable = [each.kind for each in installed() if not each.error]
+    names, *references = made["$defs"]["Strategy"]["oneOf"]
+    assert names == {"enum": usable}
+    found = [made["$defs"][each["$ref"].removeprefix("#/$defs/")] for each in references]
+    assert [each["properties"]["kind"]["const"] for each in found] == usable
+    assert all("kind" in each["required"] for each in found)
+    assert made["properties"]["strategy"]["$ref"] == "#/$defs/Strategy"
+    steps = made["$defs"]["FirstThatFits"]["properties"]["steps"]
+    assert steps["items"] == {"$ref": "#/$defs/Strategy"}
+    assert made["anyOf"][0] == {"required": ["model"]}
+    assert json.loads(json.dumps(made)) == made

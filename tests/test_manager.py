@@ -1,0 +1,380 @@
+"""The front door: what goes in comes out, and what happens when several use it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from ctxkit import (
+    Budget,
+    BudgetExceededError,
+    CompressionStrategy,
+    ConfigError,
+    ContextManager,
+    ConversationError,
+    Drop,
+    OpenCallsError,
+    Plan,
+    ProviderFormatError,
+    Services,
+    StrategyError,
+    UnknownHandleError,
+    UnknownPluginError,
+    View,
+)
+
+OLDEST = "drop-oldest"
+
+
+def said(count: int, *, words: int = 30) -> list[dict[str, Any]]:
+    """Turns of a question and an answer each."""
+    text = "lorem ipsum " * (words // 2)
+    return [
+        {"role": role, "content": f"{role} {turn}: {text}"}
+        for turn in range(count)
+        for role in ("user", "assistant")
+    ]
+
+
+def manager(window: int = 600, strategy: Any = OLDEST, **settings: Any) -> ContextManager:
+    return ContextManager("openai-chat", Budget(window=window), strategy, **settings)
+
+
+def test_a_compaction_goes_down_to_the_target_and_is_told() -> None:
+    context = manager()
+    context.add([{"role": "system", "content": "Be brief."}, *said(20), {"role": "user", "content": "And now?"}])
+    request = context.prepare_sync()
+    report = request.report
+    assert report.compacted
+    assert report.tokens_after <= report.target < report.limit < report.tokens_before
+    assert sum(region.after for region in report.regions.values()) == report.tokens_after
+    assert [(edit.kind, edit.by) for edit in report.edits] == [("Drop", OLDEST)]
+    assert context.original(report.edits[0].handle) == [said(20)[at - 1] for at in report.edits[0].positions]
+    assert context.report == report
+
+
+def test_prepare_awaited_gives_what_prepare_sync_gives_also_inside_a_running_loop() -> None:
+    async def both() -> None:
+        first, second = manager(), manager()
+        first.add(said(20) + said(1)[:1])
+        second.add(said(20) + said(1)[:1])
+        assert (await first.prepare()).messages == second.prepare_sync().messages
+
+    asyncio.run(both())
+
+
+class AsyncDrop(CompressionStrategy):
+    """Drops the first free unit after a pause."""
+
+    kind: str = "async-drop"
+    pause_s: float = 0.01
+
+    async def plan(self, view: View, services: Services) -> Plan:
+        await asyncio.sleep(self.pause_s)
+        return Plan.of(Drop(tuple(unit.id for unit in view.free()[:-1]), "a test"))
+
+
+def test_a_sync_caller_in_a_running_loop_may_use_an_async_strategy() -> None:
+    async def inside() -> None:
+        context = manager(strategy=AsyncDrop())
+        context.add(said(20) + said(1)[:1])
+        assert context.prepare_sync().report.compacted
+
+    asyncio.run(inside())
+
+
+def test_an_async_plan_past_its_time_is_cancelled_and_named() -> None:
+    slow = AsyncDrop(pause_s=5, timeout_s=0.05)
+    context = manager(strategy={"kind": "hybrid", "steps": [slow, OLDEST]})
+    context.add(said(20) + said(1)[:1])
+    report = context.prepare_sync().report
+    assert [failure.by for failure in report.failures] == ["async-drop"]
+    assert "0.05 s" in report.failures[0].why
+    assert {edit.by for edit in report.edits} == {OLDEST}
+
+
+class Careless(CompressionStrategy):
+    """Breaks a promise, or its own neck."""
+
+    kind: str = "careless"
+    how: str = "pinned"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        match self.how:
+            case "pinned":
+                return Plan.of(Drop((next(iter(view.fixed)),)))
+            case "nowhere":
+                return Plan.of(Drop((10_000,)))
+            case "nothing":
+                return None  # type: ignore[return-value]
+            case "loops":
+                while True:
+                    pass
+            case _:
+                raise ZeroDivisionError("oops")
+
+
+@pytest.mark.parametrize("how", ["pinned", "nowhere", "nothing", "raises"])
+def test_a_careless_strategy_is_contained_and_named(how: str) -> None:
+    context = manager(strategy={"kind": "hybrid", "steps": [Careless(how=how), OLDEST]})
+    context.add(said(20) + said(1)[:1])
+    report = context.prepare_sync().report
+    assert [failure.by for failure in report.failures] == ["careless"]
+    assert report.compacted
+    strict = manager(strategy=Careless(how=how), strict=True)
+    strict.add(said(20) + said(1)[:1])
+    with pytest.raises(StrategyError) as raised:
+        strict.prepare_sync()
+    assert raised.value.kind == "careless"
+    assert len(strict.explain()) == 41
+
+
+def test_an_isolated_strategy_that_never_ends_is_killed() -> None:
+    endless = Careless(how="loops", isolate=True, timeout_s=3)
+    context = manager(strategy={"kind": "hybrid", "steps": [endless, OLDEST]})
+    context.add(said(20) + said(1)[:1])
+    report = context.prepare_sync().report
+    assert [failure.by for failure in report.failures] == ["careless"]
+    assert report.compacted
+
+
+def test_an_isolated_strategy_gives_the_plan_that_it_gives_here() -> None:
+    here, there = manager(), manager(strategy={"kind": OLDEST, "isolate": True})
+    for context in (here, there):
+        context.add(said(20) + said(1)[:1])
+    assert here.prepare_sync().messages == there.prepare_sync().messages
+
+
+def test_what_is_remembered_is_in_every_request_and_a_lower_confidence_never_wins() -> None:
+    context = manager(window=900)
+    context.add(said(3))
+    context.remember("allergy", "peanuts", confidence=0.9)
+    context.remember("allergy", "none", confidence=0.2)
+    context.add({"role": "user", "content": "What may I eat?"})
+    first = context.prepare_sync().messages
+    assert "allergy: peanuts" in first[-2]["content"]
+    assert first[-1]["content"] == "What may I eat?"
+    for turn in range(40):
+        context.add(said(1))
+        context.add({"role": "user", "content": f"question {turn}"})
+        messages = context.prepare_sync().messages
+        assert sum("allergy: peanuts" in each["content"] for each in messages) == 1
+        assert not any("allergy: none" in each["content"] for each in messages)
+    context.remember("allergy", "peanuts and eggs", confidence=0.9)
+    context.forget("nothing")
+    context.add({"role": "user", "content": "again?"})
+    assert "peanuts and eggs" in context.prepare_sync().messages[-2]["content"]
+    with pytest.raises(ConfigError):
+        context.remember("allergy", "x", confidence=2)
+
+
+def test_a_pinned_message_stays_until_it_is_unpinned() -> None:
+    context = manager()
+    context.add(said(2))
+    context.pin(0)
+    for _ in range(30):
+        context.add(said(1))
+        context.prepare_sync()
+    assert said(1)[0] in context.prepare_sync().messages
+    context.unpin(0)
+    for _ in range(30):
+        context.add(said(1))
+        context.prepare_sync()
+    assert context.explain()[0].fate == "dropped"
+    with pytest.raises(ConversationError, match="left out"):
+        context.pin(0)
+    with pytest.raises(ConversationError, match="unknown"):
+        context.pin(10**6)
+
+
+def test_a_pin_with_an_end_ends() -> None:
+    context = manager()
+    context.add(said(1))
+    context.pin(0, until=3)
+    for _ in range(2):
+        context.add(said(1))
+    context.compact()
+    assert context.explain()[0].fate == "pinned"
+    for _ in range(20):
+        context.add(said(1))
+        context.prepare_sync()
+    assert context.explain()[0].fate == "dropped"
+
+
+def test_undo_brings_back_what_was_there_and_is_not_undone_at_once() -> None:
+    context = ContextManager("openai-chat", Budget(window=3000, compact_at=600), OLDEST)
+    context.add(said(20))
+    question = {"role": "user", "content": "And now?"}
+    context.add(question)
+    assert context.prepare_sync().report.compacted
+    context.undo()
+    request = context.prepare_sync()
+    assert request.messages == [*said(20), question]
+    assert not request.report.compacted
+    context.add(said(40))
+    context.add(question)
+    assert context.prepare_sync().report.compacted
+    with pytest.raises(ConversationError, match="no compaction to undo"):
+        manager().undo()
+
+
+def test_preview_tells_and_changes_nothing() -> None:
+    context = manager()
+    context.add(said(20) + said(1)[:1])
+    told = context.preview()
+    assert told.compacted
+    assert context.preview().edits == told.edits
+    assert [each.fate for each in context.explain()] == ["present"] * 40 + ["pinned"]
+    assert context.prepare_sync().report.edits == told.edits
+
+
+def test_a_strategy_can_be_switched_at_run_time() -> None:
+    context = manager()
+    context.use({"kind": "sliding-window", "keep_turns": 1})
+    context.add(said(20) + said(1)[:1])
+    assert context.prepare_sync().messages == said(1)[:1]
+    with pytest.raises(UnknownPluginError, match="did you mean drop-oldest"):
+        context.use("drop-oldst")
+
+
+def test_an_open_call_at_the_end_is_said_and_a_dead_one_is_closed_on_the_wire() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    context = manager(window=5000)
+    context.add([said(1)[0], {"role": "assistant", "content": None, "tool_calls": [call]}])
+    with pytest.raises(OpenCallsError) as raised:
+        context.prepare_sync()
+    assert raised.value.calls == ("c1",)
+    context.add({"role": "user", "content": "never mind"})
+    closed = context.prepare_sync().messages
+    assert [each["role"] for each in closed] == ["user", "assistant", "tool", "user"]
+    assert closed[2]["tool_call_id"] == "c1"
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "42"}
+    context.add(answer)
+    request = context.prepare_sync()
+    assert request.messages == [*closed[:2], answer, closed[3]]
+    assert len(request.report.normalised) == 1
+
+
+def test_the_result_of_a_dropped_call_is_kept_as_a_note() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
+    context = manager(strategy={"kind": "sliding-window", "keep_turns": 1})
+    context.add([said(1)[0], {"role": "assistant", "content": None, "tool_calls": [call]}, *said(3)])
+    context.compact()
+    context.add({"role": "tool", "tool_call_id": "c1", "content": "the answer is 42"})
+    messages = context.prepare_sync().messages
+    assert messages[-1]["role"] == "user"
+    assert "the answer is 42" in messages[-1]["content"]
+    assert "lookup" in messages[-1]["content"] or "c1" in messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "path"),
+    [
+        ({"role": "tool", "tool_call_id": "nobody", "content": "x"}, "messages[0]"),
+        ({"role": "alien", "content": "x"}, "messages[0]"),
+        ({"content": "x"}, "messages[0]"),
+        ("just text", ""),
+        (None, ""),
+        ({"role": "user", "content": {"a": {1: 2}}}, "messages[0]"),
+        ({"role": "user", "content": object()}, "messages[0]"),
+    ],
+)
+def test_bad_messages_get_a_typed_error_and_leave_everything_as_it_was(entry: Any, path: str) -> None:
+    context = manager()
+    with pytest.raises(ProviderFormatError) as raised:
+        context.add([entry])
+    assert path in str(raised.value)
+    context.add(said(1)[0])
+    with pytest.raises(ProviderFormatError):
+        context.add([said(1)[0], entry])
+    assert context.prepare_sync().messages == said(1)[:1]
+
+
+def test_repair_mends_and_says_so() -> None:
+    context = manager(window=5000, repair=True)
+    orphan = {"role": "tool", "tool_call_id": "nobody", "content": "x"}
+    context.add([orphan, *said(1), said(1)[0]])
+    context.add(orphan)
+    request = context.prepare_sync()
+    assert request.messages == [*said(1), said(1)[0]]
+    assert len(request.report.normalised) == 2
+
+
+def test_a_history_on_the_server_is_refused_with_the_reason() -> None:
+    context = ContextManager("openai-responses", Budget(window=1000), OLDEST)
+    with pytest.raises(ProviderFormatError, match="on the server"):
+        context.add({"input": "hello", "previous_response_id": "resp_1"})
+
+
+def test_reported_usage_tightens_the_limit() -> None:
+    context = manager(window=1000)
+    context.add(said(12) + said(1)[:1])
+    before = context.prepare_sync().report
+    assert not before.compacted
+    for _ in range(5):
+        context.observe_usage(before.tokens_after * 2)
+    after = context.prepare_sync().report
+    assert after.limit < 500
+    assert after.compacted
+
+
+def test_unknown_handles_are_said() -> None:
+    with pytest.raises(UnknownHandleError, match="ctx:nothing"):
+        manager().original("ctx:nothing")
+
+
+def test_many_threads_lose_nothing() -> None:
+    context = manager(window=2000)
+    context.add(said(1)[0])
+    errors: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(25):
+                context.add({"role": "user", "content": f"thread {number} says {turn} " + "word " * 20})
+                request = context.prepare_sync()
+                assert request.report.tokens_after <= 2000
+        except Exception as error:  # noqa: BLE001 - shown by the assertion below
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    explained = context.explain()
+    assert len(explained) == 1 + 8 * 25
+    assert all(each.handle and context.original(each.handle) for each in explained if each.fate == "dropped")
+
+
+def test_what_comes_in_while_a_plan_is_made_is_not_lost() -> None:
+    async def meanwhile() -> None:
+        context = manager(strategy=AsyncDrop(pause_s=0.05))
+        context.add(said(20) + said(1)[:1])
+        preparing = asyncio.create_task(context.prepare())
+        await asyncio.sleep(0.01)
+        late = {"role": "user", "content": "one more thing"}
+        context.add(late)
+        context.pin(2)
+        context.remember("name", "Ada")
+        await preparing
+        messages = context.prepare_sync().messages
+        assert late in messages
+        assert said(20)[2] in messages
+        assert any("name: Ada" in each["content"] for each in messages)
+
+    asyncio.run(meanwhile())
+
+
+def test_a_budget_that_cannot_be_met_names_what_is_fixed() -> None:
+    context = manager(window=200)
+    context.add([{"role": "system", "content": "rule " * 300}, *said(3), said(1)[0]])
+    with pytest.raises(BudgetExceededError) as raised:
+        context.prepare_sync()
+    assert raised.value.by_region["system"] > 200
+    assert "system" in raised.value.fixed[0]
+    assert len(context.explain()) == 8
