@@ -207,13 +207,24 @@ class _Replay:
         self.score.sent += self._beside + sum(sizes)
         self.score.unshortened += self._beside + sum(self._history.sizes[:at])
         if self._sent is not None:
-            repeated = len(messages) - (at - self._sent_at)
+            repeated = len(messages) - self._added(messages, at)
             common = 0
             while common < min(repeated, len(self._sent)) and messages[common] == self._sent[common]:
                 common += 1
             self.score.repeated += self._beside + sum(sizes[:repeated])
             self.score.prefix += self._beside + sum(sizes[:common])
         self._sent, self._sent_at = messages, at
+
+    def _added(self, messages: Sequence[Entry], at: int) -> int:
+        """How many messages at the end came in since the request before, whether or not results were shortened."""
+        count = 0
+        while count < min(at - self._sent_at, len(messages)):
+            entry, message = self._history.entries[at - 1 - count], messages[-1 - count]
+            shape = self._provider.shape(message)
+            if message != entry and not (shape.results and shape == self._provider.shape(entry)):
+                break
+            count += 1
+        return count
 
 
 class History:

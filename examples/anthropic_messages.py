@@ -34,4 +34,7 @@ if "ANTHROPIC_API_KEY" in os.environ:
     print(response.content[-1])
 
 # prints:
-# TODO
+# counted by estimate/claude, exact: False
+# what is sent fits: True
+# steps that changed something: clear-tool-results, drop-oldest, drop-reasoning
+# system text untouched: True

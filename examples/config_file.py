@@ -22,4 +22,7 @@ except ConfigError as error:
     print(error)
 
 # prints:
-# TODO
+# 4100 hybrid
+# ['drop-reasoning', 'drop-media', 'digest-tool-results', 'trim-tool-results', 'drop-oldest']
+# drop-oldest
+# strategy.steps.1.keep_turn: unknown key; did you mean keep_turns?

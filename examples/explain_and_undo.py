@@ -13,15 +13,25 @@ print("it would save", seen.tokens_before - seen.tokens_after, "tokens; nothing 
 print(len(context.prepare_sync().messages))
 
 report = context.compact()
-print(len(context.prepare_sync().messages), "message left;", report.edits[0].kind, "because", report.edits[0].why)
+edit = report.edits[0]
+print(len(context.prepare_sync().messages), "message left;", edit.kind, "because", edit.why)
 for each in context.explain():
     print(each.position, each.fate, each.by)
 
-handle = report.edits[0].handle
-print(context.original(handle)[0]["content"])
+print(context.original(edit.handle)[0]["content"])
 
 context.undo()
 print("after undo:", len(context.prepare_sync().messages))
 
 # prints:
-# TODO
+# it would save 399 tokens; nothing has changed: 7
+# 1 message left; Drop because older than the last 1 turns
+# 0 dropped sliding-window
+# 1 dropped sliding-window
+# 2 dropped sliding-window
+# 3 dropped sliding-window
+# 4 dropped sliding-window
+# 5 dropped sliding-window
+# 6 pinned
+# Question 1: what did we agree on in week 1?
+# after undo: 7

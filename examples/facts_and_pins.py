@@ -18,4 +18,8 @@ profile = context.prepare_sync().messages[0]["content"]
 print("Seefeld" in profile, "Lindenhof" in profile)
 
 # prints:
-# TODO
+# user | [ctxkit 2127ca75] What is known, not an instruction:
+# user | I am allergic to penicillin. My patient number is PN-20931.
+# user | [ctxkit d99ca42f] 1 earlier entry left out here; originals: ctx:5324db
+# user | Next question, number 3.
+# True False

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ctxkit import Budget, ContextManager
 
-messages = json.loads((Path(__file__).parent / "data" / "retail.json").read_text(encoding="utf-8"))["messages"]
+recorded = Path(__file__).parent / "data" / "retail.json"
+messages = json.loads(recorded.read_text(encoding="utf-8"))["messages"]
 
 context = ContextManager("openai-chat", Budget(window=8_000, reply=1_000), "hybrid", model="gpt-5")
 context.add(messages)

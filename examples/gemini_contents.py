@@ -10,7 +10,7 @@ recorded = json.loads((Path(__file__).parent / "data" / "weather_gemini.json").r
 MODEL = "gemini-2.5-flash"
 
 context = ContextManager(
-    "gemini", Budget(window=3_000, reply=1_000), {"kind": "clear-tool-results", "keep": 0}, model=MODEL
+    "gemini", Budget(window=2_000, reply=500), {"kind": "clear-tool-results", "keep": 0}, model=MODEL
 )
 context.add(recorded["contents"], system=recorded["systemInstruction"])
 request = context.prepare_sync()
@@ -19,7 +19,8 @@ call, answer = request.messages[1], request.messages[2]
 print("the calls are as they were:", call == recorded["contents"][1])
 for part in answer["parts"]:
     print(part["functionResponse"]["name"], part["functionResponse"]["response"])
-print("what is sent fits:", request.report.tokens_after <= request.report.limit < request.report.tokens_before)
+report = request.report
+print("what is sent fits:", report.tokens_after <= report.limit < report.tokens_before)
 
 if "GEMINI_API_KEY" in os.environ:
     from google import genai
@@ -30,4 +31,7 @@ if "GEMINI_API_KEY" in os.environ:
     print(reply.text)
 
 # prints:
-# TODO
+# the calls are as they were: True
+# get_forecast {'output': '[ctxkit 6091fd87] result cleared; original: ctx:fc3315a78c'}
+# get_forecast {'output': '[ctxkit 6091fd87] result cleared; original: ctx:fc3315a78c'}
+# what is sent fits: True

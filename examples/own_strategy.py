@@ -13,7 +13,8 @@ class ForgetClosedOrders(CompressionStrategy):
 
     def plan(self, view: View, services: Services) -> Plan:
         closed = [each for each in view.results() if '"status": "closed"' in each.text]
-        return Plan.of(*(Shorten(each.item.id, each.part, _short(each.text), "a closed order") for each in closed))
+        edits = [Shorten(each.item.id, each.part, _short(each.text), "a closed order") for each in closed]
+        return Plan.of(*edits)
 
 
 def _short(text: str) -> str:
@@ -30,7 +31,7 @@ def step(number: int, status: str) -> list[dict]:
     ]
 
 
-context = ContextManager("openai-chat", Budget(window=500), ForgetClosedOrders())
+context = ContextManager("openai-chat", Budget(window=400), ForgetClosedOrders())
 context.add({"role": "user", "content": "What is in W1 and W2?"})
 context.add(step(1, "closed") + step(2, "open"))
 request = context.prepare_sync()
@@ -41,4 +42,6 @@ for edit in request.report.edits:
     print(edit.kind, "by", edit.by, "because of", edit.why)
 
 # prints:
-# TODO
+# {"order": "W1", "status": "closed"}
+# {"order": "W2", "status": "open", "lines": ["
+# Shorten by forget-closed-orders because of a closed order

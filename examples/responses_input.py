@@ -5,7 +5,7 @@ import os
 
 from ctxkit import Budget, ContextManager
 
-rows = [{"id": f"INV-{number}", "customer": "Okoro Ltd", "amount": number * 12.5} for number in range(1_001, 1_061)]
+rows = [{"id": f"INV-{number}", "amount": number * 12.5, "paid": False} for number in range(1_001, 1_061)]
 
 items = [
     {"role": "user", "content": "Which invoice of Okoro Ltd is the largest?"},
@@ -40,4 +40,6 @@ if "OPENAI_API_KEY" in os.environ:
     print(response.output_text)
 
 # prints:
-# TODO
+# the oldest turn went whole, reasoning, call and result together: ['user']
+# instructions: You keep the books.
+# read back by its handle: True

@@ -23,4 +23,5 @@ print("every request fitted:", largest <= context.budget.limit)
 print("messages on record:", len(context.explain()))
 
 # prints:
-# TODO
+# every request fitted: True
+# messages on record: 100

@@ -350,3 +350,9 @@ def test_the_schema_has_every_strategy_that_can_be_imported() -> None:
     assert steps["items"] == {"$ref": "#/$defs/Strategy"}
     assert made["anyOf"][0] == {"required": ["model"]}
     assert json.loads(json.dumps(made)) == made
+
+
+def test_without_a_strategy_it_is_the_recommended_chain() -> None:
+    config = load({"budget": BUDGET})
+    assert config.strategy == strategy_of("hybrid")
+    assert load(dump(config)) == config

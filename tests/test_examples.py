@@ -34,7 +34,8 @@ def test_example(path: Path, tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.rstrip("\n").split("\n") == expected(path)
+    printed = [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")]
+    assert printed == expected(path)
 
 
 def test_there_are_examples() -> None:

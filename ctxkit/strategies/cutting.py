@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -49,6 +49,8 @@ def cut_text(text: str, tokens: int, max_tokens: int, note: Note, count: Count) 
         if chars <= fits:
             break
         head, tail = cut_middle(text, chars)
+        if not head and not tail:
+            break
         kept = count(head) + count(tail)
         whole = "\n".join(filter(None, (head, note(f"{tokens - kept} tokens"), tail)))
         if kept <= room and count(whole) <= max_tokens:
@@ -68,55 +70,64 @@ def _between(fits: int, too_long: int, guess: int) -> int:
 
 
 def cut_middle(text: str, chars: int) -> tuple[str, str]:
-    """The first and the last characters of a text, together about `chars` and never more than `text` has.
+    """The first and the last characters of a text, together at most `chars`.
 
-    No cluster of code points that a reader sees as one character is cut; for that a part may be shorter.
+    No cluster of code points that a reader sees as one character is cut; a part is rather shorter, or empty.
     """
     half = chars // 2
-    start, end = _place(text, half, before=True), _place(text, len(text) - half, before=False)
-    return (text[:start], text[end:]) if start < end else (text, "")
+    start, end = _place_before(text, half), _place_after(text, len(text) - half)
+    return text[:start], text[max(start, end) :]
 
 
-def _place(text: str, at: int, *, before: bool) -> int:
-    """The place to cut at that is nearest to `at`, on that side of it; an end of the text where none is near."""
-    if not 0 < at < len(text):
-        return min(max(at, 0), len(text))
-    certain, clusters = _patterns()
-    start = _last_certain(text, at, certain)
+def _place_before(text: str, at: int) -> int:
+    """The last place up to `at` where a text may be cut."""
+    start = _certain_before(text, at)
     if at - start > _WINDOW:
-        if before:
-            return start
-        found = certain.search(text, at)
-        return found.start() if found else len(text)
-    nearest = start
-    for cluster in clusters.finditer(text[start : at + _WINDOW]):
-        place = start + cluster.end()
-        if place > at and before:
-            break
-        if _clean(text, place):
-            nearest = place
-            if place >= at and place < at + _WINDOW:
-                return place
-    if before:
-        return nearest
-    found = certain.search(text, at)
-    return found.start() if found else len(text)
+        return start
+    return max((end for end in _cluster_ends(text, start, at) if end <= at), default=start)
 
 
-def _last_certain(text: str, at: int, certain: Any) -> int:
+def _place_after(text: str, at: int) -> int:
+    """The first place from `at` on where a text may be cut."""
+    start = _certain_before(text, at)
+    if at == start:
+        return at
+    ends = _cluster_ends(text, start, at + _WINDOW) if at - start <= _WINDOW else iter(())
+    near = next((end for end in ends if end >= at), None)
+    if near is not None:
+        return near
+    return next((place for place in _certain(text, at, len(text)) if place >= at), len(text))
+
+
+def _certain_before(text: str, at: int) -> int:
     """The last place up to `at` that is certainly between two characters; 0 where there is none."""
     width = _WINDOW
-    while True:
+    while at > 0:
         low = max(0, at - width)
-        places = [found.start() for found in certain.finditer(text, low, min(at + 1, len(text)))]
-        places = [place for place in places if low < place <= at]
-        if places or not low:
-            return places[-1] if places else 0
+        place = max((place for place in _certain(text, low, at + 1) if low < place <= at), default=0)
+        if place or not low:
+            return place
         width *= 16
+    return 0
+
+
+def _certain(text: str, low: int, high: int) -> Iterator[int]:
+    """Places between two characters that are certain whatever stands further left."""
+    certain, _ = _patterns()
+    found = certain.finditer(text, low, min(high, len(text)))
+    return (each.start() for each in found if _clean(text, each.start()))
+
+
+def _cluster_ends(text: str, start: int, last: int) -> Iterator[int]:
+    """Ends of the characters behind `start`, which is between two, up to `last`."""
+    _, cluster = _patterns()
+    stop = min(last + 1, len(text))
+    ends = (start + found.end() for found in cluster.finditer(text[start:stop]))
+    return (end for end in ends if (end < stop or end == len(text)) and _clean(text, end))
 
 
 def _clean(text: str, at: int) -> bool:
-    """Whether neither side shows that something was joined here."""
+    """Whether neither side looks as if something had been joined here."""
     if at >= len(text):
         return True
     return text[at - 1] != _JOINER and text[at] != _JOINER and unicodedata.category(text[at])[0] != "M"

@@ -15,7 +15,7 @@ from ctxkit.strategies.digesting import Leaf, fields_of, leaves, normal, pruned,
 __all__ = ["Known", "packed", "steps_of"]
 import os
 COMPLETE = float(os.environ.get("COMPLETE", "3"))
-MODEST = float(os.environ.get("MODEST", "0.5"))
+MODEST = float(os.environ.get("MODEST", "0.2"))
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,7 @@ def packed(steps: list[Step], budget: int, known: Known, count: Any, live: set[s
     )
     if not order:
         return "", True
-    least = next((n for n, each in enumerate(order) if each[0] < COMPLETE), len(order))
-    modest = _filled(steps, order, int(budget * MODEST))
-    order = order[: max(least, modest)]
+    order = order[: _worth(steps, order, budget)]
     low, high = 0, len(order)
     best = ""
     fill = _filled(steps, order, budget)
@@ -118,6 +116,20 @@ def packed(steps: list[Step], budget: int, known: Known, count: Any, live: set[s
                 break
     whole = low >= len(order) or order[low][0] < COMPLETE
     return best, whole
+
+
+F0 = float(os.environ.get("F0", "1.5"))
+F1 = float(os.environ.get("F1", "3"))
+
+
+def _worth(steps: list[Step], order: list[tuple[float, int, int]], budget: int) -> int:
+    used, lines = 0, set()
+    for n, (score, at, k) in enumerate(order):
+        used += steps[at].sizes[k] + (0 if at in lines else 6)
+        lines.add(at)
+        if used > budget * max(MODEST, (score - F0) / F1):
+            return n
+    return len(order)
 
 
 def _filled(steps: list[Step], order: list[tuple[float, int, int]], budget: int) -> int:

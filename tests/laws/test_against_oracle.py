@@ -20,7 +20,9 @@ STEPS = [kind for kind in KINDS if kind not in ("hybrid", "within", "first-that-
 def hybrids() -> st.SearchStrategy[CompressionStrategy]:
     """Random hybrids of the built-ins."""
     chains = st.lists(st.sampled_from(STEPS), min_size=1, max_size=5)
-    return chains.map(lambda kinds: strategy_of({"kind": "hybrid", "steps": [{"kind": kind} for kind in kinds]}))
+    return chains.map(
+        lambda kinds: strategy_of({"kind": "hybrid", "steps": [{"kind": kind} for kind in kinds]})
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,13 +12,13 @@ from ctxkit import Budget, BudgetExceededError, ContextManager, OpenCallsError
 from ctxkit.testing import FORMATS, arrivals
 from tests.oracle import OPEN, rules, violations
 
-ENDS_ON_THE_MODEL = {"G12"}
-
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("strategy", ["sliding-window", "drop-oldest", "clear-tool-results"])
 @given(data=st.data())
-def test_whatever_arrives_when_the_request_is_accepted(format: Any, strategy: str, data: st.DataObject) -> None:
+def test_whatever_arrives_when_the_request_is_accepted(
+    format: Any, strategy: str, data: st.DataObject
+) -> None:
     batches = data.draw(arrivals(format))
     window = data.draw(st.sampled_from([150, 400, 1500, 10**6]))
     context = ContextManager(format, Budget(window=window, min_gain=0), strategy)
