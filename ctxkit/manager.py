@@ -433,7 +433,7 @@ class ContextManager:
             tokens_before=before.tokens,
             tokens_after=view.tokens,
             limit=view.budget.limit,
-            target=view.budget.target,
+            target=view.target,
             regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
             edits=tuple(told(each) for each in applied),
             failures=tuple(failed(each) for each in (outcome.failures if outcome else ())),

@@ -160,6 +160,13 @@ class View:
         """The size of the whole request."""
         return sum(self.regions.values())
 
+    @cached_property
+    def target(self) -> int:
+        """Where a compaction goes down to, in tokens of the whole request."""
+        newest = newest_unit(self.state)
+        held = sum(i.tokens for i in self.state.items if i.unit in self.fixed or i.unit == newest)
+        return self.budget.target(held + self.state.system_tokens + self.state.tools_tokens)
+
     @property
     def over(self) -> int:
         """Tokens that have yet to go: of the whole and of each region, whichever is further from its target;
@@ -173,7 +180,7 @@ class View:
             return max(0, regions.get(self.scope, 0) - caps.get(self.scope, 0))
         shrinkable = [name for name in caps if name not in ("system", "profile", "tools")]
         overs = [regions.get(name, 0) - caps[name] for name in shrinkable]
-        return max(0, sum(regions.values()) - self.budget.target, *overs)
+        return max(0, sum(regions.values()) - self.target, *overs)
 
     def after(self, plan: Plan) -> View:
         """The view after a plan.
