@@ -37,7 +37,7 @@ ID_WORDS = frozenset("id ids uuid guid key code number numbers no ref reference 
 """Words of field names whose values are identifiers, whatever the API."""
 
 KEY_WORDS = frozenset(
-    "codes name names title label email mail phone mobile "
+    "codes class category cabin name names title label email mail phone mobile "
     "tel url uri link path file filename folder directory date dob day birth deadline city state country zip postcode "
     "street address account user username login customer order version commit branch error exception "
     "symbol ticker doi iban imei serial token host domain origin destination location from to ip port table column "
@@ -46,7 +46,7 @@ KEY_WORDS = frozenset(
 """Words of field names whose values calls take over as they are, whatever the API."""
 
 FACT_WORDS = frozenset(
-    "amount amounts price prices cost costs fee fees total balance status type kind class category method plan level "
+    "amount amounts price prices cost costs fee fees total balance status type kind method plan level "
     "size color currency rating score quantity limit 价格 金额 费用 评分 状态 类型 数量 门票 人均".split()
 )
 """Words of field names whose values, however short, decide something."""

@@ -150,6 +150,8 @@ class ContextManager:
         beside = taken_in(system, format=name, path="system")
         with self._lock:
             state = self._with_system(self._state, beside) if system is not None else self._state
+            if self._sent and state.system != self._state.system:
+                self._normalised.append("the system text changed: the prompt cache is broken")
             state = replace(state, waiting=state.waiting | frozenset(waiting))
             state, arrived, normalised = self._appended(state, entries, region)
             self._archive.log.extend(arrived)
@@ -295,6 +297,8 @@ class ContextManager:
                 self._tools = taken_in(tools, format=self._provider.name, path="tools")
                 tokens = self._counter.count(json_text(self._tools))
                 self._state = replace(self._state, tools_tokens=tokens)
+                if self._sent:
+                    self._normalised.append("the tool schemas changed: the prompt cache is broken")
             self._check_tail()
             self._state = note_facts(self._state, self._sent, self._meter)
             return self._view()
@@ -414,6 +418,7 @@ class ContextManager:
             self._state, _, _ = append(kept, since(before, self._archive), self._meter)
             self._version += 1
             self._held = True
+            self._normalised.append("the last compaction was undone: the prompt cache is broken")
 
     def _view(self) -> View:
         budget = self._budget.scaled(self._usage.ratio("").high)

@@ -66,7 +66,8 @@ class Report(_Told):
         regions: sizes by region; "tools" are the tool schemas.
         edits: each edit of this compaction, in order.
         failures: each step that was rolled back.
-        normalised: what had to be rearranged for the provider: stand-in results, late results.
+        normalised: what else changed since the last report: late results that were moved, repairs, an undo,
+            other system text or tools.
         counter: name of the token counter; `exact` says whether it counts or estimates.
         compactions: how many there have been, this one included.
         seconds: what it took.

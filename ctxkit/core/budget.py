@@ -93,17 +93,29 @@ class Budget(BaseModel):
         return self
 
     @classmethod
-    def for_model(cls, model: str, **settings: Any) -> Budget:
+    def for_model(
+        cls, model: str, *, kept_tokens: int | None = None, new_tokens: int | None = None, **settings: Any
+    ) -> Budget:
         """The budget of a known model: its window and its longest reply, unless `settings` say otherwise.
+
+        Args:
+            kept_tokens, new_tokens: with both, the two marks are derived from the model's prices: a compaction
+                goes down to `kept_tokens` and starts at the headroom above it that costs least when `new_tokens`
+                come each turn; see `ctxkit.presets.headroom`.
 
         Raises:
             ConfigError: the model is in no preset; the message lists the nearest names.
         """
-        from ctxkit.presets import preset
+        from ctxkit.presets import headroom, preset
 
         found = preset(model)
         reply = max(found.max_output, found.window - found.max_input)
-        return cls(**{"window": found.window, "reply": reply, **settings})
+        budget = cls(**{"window": found.window, "reply": reply, **settings})
+        if kept_tokens is None or new_tokens is None:
+            return budget
+        free = headroom(new_tokens, kept_tokens, found.cache_read, found.cache_write)
+        start = min(budget.limit, kept_tokens + int(free))
+        return cls(**{**budget.model_dump(), "compact_at": start, "aim_for": min(start, kept_tokens)})
 
     @property
     def limit(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxkit.core.marks import marked
 
-__all__ = ["ATTEMPTS", "Count", "Note", "cut_middle", "cut_text", "level", "notes"]
+__all__ = ["ATTEMPTS", "FULL_SHARE", "Count", "Note", "between", "cut_middle", "cut_text", "level", "notes", "some"]
 
 ATTEMPTS = 8
 """Sizes that are tried before the middle is all that there is."""
@@ -20,7 +20,7 @@ Count = Callable[[str], int]
 Note = Callable[[str], str]
 """The words that stand for what was left out, as in "12 tokens"."""
 
-_FULL_SHARE = 0.85
+FULL_SHARE = 0.85
 """Of the tokens that a text may have: with this much of them used it is not made longer again."""
 _WINDOW = 256
 """Characters in which a place to cut is looked for before the search is widened."""
@@ -40,7 +40,7 @@ def cut_text(text: str, tokens: int, max_tokens: int, note: Note, count: Count) 
         note: makes the note.
         count: the token counter.
     """
-    alone = note(f"{tokens} tokens")
+    alone = note(some(tokens, "token"))
     room = max_tokens - count(alone) - 2
     best, fits, too_long = alone, 0, len(text)
     chars = len(text) * room // max(tokens, 1)
@@ -52,19 +52,19 @@ def cut_text(text: str, tokens: int, max_tokens: int, note: Note, count: Count) 
         if not head and not tail:
             break
         kept = count(head) + count(tail)
-        whole = "\n".join(filter(None, (head, note(f"{tokens - kept} tokens"), tail)))
+        whole = "\n".join(filter(None, (head, note(some(tokens - kept, "token")), tail)))
         if kept <= room and count(whole) <= max_tokens:
             best, fits = whole, chars
-            if kept >= room * _FULL_SHARE:
+            if kept >= room * FULL_SHARE:
                 break
         else:
             too_long = chars
-        chars = _between(fits, too_long, chars * room // max(kept, 1))
+        chars = between(fits, too_long, chars * room // max(kept, 1))
     return best
 
 
-def _between(fits: int, too_long: int, guess: int) -> int:
-    """`guess`, if it is well inside the two; else the middle between them."""
+def between(fits: int, too_long: int, guess: int) -> int:
+    """The next size to try: `guess`, if it is well inside what fits and what is too long; else their middle."""
     margin = (too_long - fits) // 16
     return guess if fits + margin < guess < too_long - margin else (fits + too_long) // 2
 
@@ -81,6 +81,8 @@ def cut_middle(text: str, chars: int) -> tuple[str, str]:
 
 def _place_before(text: str, at: int) -> int:
     """The last place up to `at` where a text may be cut."""
+    if at <= 0:
+        return 0
     start = _certain_before(text, at)
     if at - start > _WINDOW:
         return start
@@ -89,6 +91,8 @@ def _place_before(text: str, at: int) -> int:
 
 def _place_after(text: str, at: int) -> int:
     """The first place from `at` on where a text may be cut."""
+    if at >= len(text):
+        return len(text)
     start = _certain_before(text, at)
     if at == start:
         return at
@@ -102,13 +106,12 @@ def _place_after(text: str, at: int) -> int:
 def _certain_before(text: str, at: int) -> int:
     """The last place up to `at` that is certainly between two characters; 0 where there is none."""
     width = _WINDOW
-    while at > 0:
+    while True:
         low = max(0, at - width)
         place = max((place for place in _certain(text, low, at + 1) if low < place <= at), default=0)
         if place or not low:
             return place
         width *= 16
-    return 0
 
 
 def _certain(text: str, low: int, high: int) -> Iterator[int]:
@@ -151,6 +154,11 @@ def _patterns() -> tuple[Any, Any]:
 def notes(handle: str) -> Note:
     """Marked notes on what was left out, with the handle of the original."""
     return lambda what: marked(f"{what} left out here; original: {handle}")
+
+
+def some(number: int, what: str) -> str:
+    """As in "1 token", "2 tokens"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def level(sizes: Iterable[int], room: int) -> int:

@@ -119,7 +119,7 @@ class DigestToolResults(CompressionStrategy):
             frozenset(v for a in args for v in values_of(a)),
             frozenset(t for u in live[-4:] for t in tokens_of(u.text)),
         )
-        seen = {t for u in live for t in tokens_of(u.text)}
+        seen = {t for u in live if u.synthetic or u.said_by_user for t in tokens_of(u.text)}
         seen |= {str(leaf.value) for s in steps_of([i.raw for u in live for i in u.items if not i.synthetic], provider) if not s.said for leaf in s.facts}
         return packed(steps_of(entries, provider), budget, known, view.count, seen)
 

@@ -33,6 +33,7 @@ class Step:
     said: bool
     value: Any
     facts: list[Leaf] = field(default_factory=list)
+    arguments: int = 0
     scores: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
 
@@ -82,6 +83,7 @@ def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
             step.facts = [Leaf("", sentence) for sentence in sentences]
         else:
             step.facts = list(leaves(step.value))
+            step.arguments = sum(1 for _ in leaves(step.value['a']))
     return made
 
 
@@ -150,7 +152,10 @@ def _written(steps: list[Step], chosen: list[tuple[float, int, int]]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-REPEATED = 0.3
+REPEATED = float(os.environ.get("REPEATED", "0.3"))
+LIVE = float(os.environ.get("LIVE", "0.5"))
+RECENT = float(os.environ.get("RECENT", "1.0"))
+DECAY = float(os.environ.get("DECAY", "0.85"))
 GENERIC = frozenset("id ids key code number no name names list type".split())
 
 
@@ -160,7 +165,7 @@ def _score(steps: list[Step], known: Known, count: Any, live: set[str]) -> None:
     ago = 0
     for at in range(len(steps) - 1, -1, -1):
         step = steps[at]
-        recent = at / len(steps) * 0.5
+        recent = RECENT * DECAY ** (len(steps) - 1 - at)
         related = 0.0
         if not step.said and any(
             rank(leaf.field, leaf.value) >= Rank.KEY and str(leaf.value) in known.now for leaf in step.facts
@@ -168,7 +173,8 @@ def _score(steps: list[Step], known: Known, count: Any, live: set[str]) -> None:
             related = 0.75
         step.scores, step.sizes = [], []
         last = ""
-        for leaf in step.facts:
+        tops, own = 0.0, {leaf.key for leaf in step.facts[step.arguments:]}
+        for n, leaf in enumerate(step.facts):
             if step.said:
                 size = count(leaf.value) + 1
                 score = (2.4 if step.name == "user" else 1.4) + recent + SAID * 0.5**ago - size / 60
@@ -186,8 +192,15 @@ def _score(steps: list[Step], known: Known, count: Any, live: set[str]) -> None:
                     if level >= Rank.ID and not topics.isdisjoint(map(_singular, words)):
                         score += 0.75
                     score += recent + related - size / 60
-                    if leaf.key in seen or (level >= Rank.KEY and str(leaf.value) in live):
+                    if n >= step.arguments:
+                        if leaf.key in seen:
+                            score = REPEATED * score
+                        elif level >= Rank.KEY and str(leaf.value) in live:
+                            score = LIVE * score
+                    elif leaf.key in own:
                         score = REPEATED * score
+                    if score > 3 and n >= step.arguments:
+                        tops = max(tops, score)
                 seen.add(leaf.key)
             last = leaf.field
             step.scores.append(score)

@@ -1,0 +1,68 @@
+"""Budgets: limits, marks, regions, presets."""
+
+import pytest
+from pydantic import ValidationError
+
+from ctxkit import Budget, ConfigError
+
+
+def test_the_limit_is_the_window_less_the_reply() -> None:
+    budget = Budget(window=8_000, reply=1_000)
+    assert (budget.limit, budget.start, budget.target(0), budget.least_gain) == (7_000, 7_000, 4_200, 350)
+    assert budget.target(held=2_000) == 2_000 + 3_000
+
+
+def test_marks_may_be_given() -> None:
+    budget = Budget(window=8_000, compact_at=6_000, aim_for=2_000, min_gain=10)
+    assert (budget.start, budget.target(held=5_000), budget.least_gain) == (6_000, 2_000, 10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": 0}, "window"),
+        ({"window": 100, "reply": 100}, "smaller than window"),
+        ({"window": 100, "compact_at": 200}, "compact_at"),
+        ({"window": 100, "aim_for": 200}, "aim_for"),
+        ({"window": 100, "regions": {"recent": {"max": 80, "min": 90}}}, "min"),
+        ({"window": 100, "regions": {"a": {"max": 99, "min": 60}, "b": {"max": 99, "min": 60}}}, "add up to 120"),
+        ({"window": 100, "regions": {"recent": 1.5}}, "recent"),
+        ({"window": 100, "windw": 5}, "windw"),
+        ({"window": "many"}, "window"),
+    ],
+)
+def test_budgets_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Budget.model_validate(settings)
+
+
+def test_regions_are_tokens_or_shares_and_lend_to_recent_what_they_leave_unused() -> None:
+    budget = Budget(window=1_000, regions={"recent": 400, "tool_results": 0.2, "summary": {"max": 100}})
+    used = {"recent": 900, "tool_results": 50, "summary": 300}
+    assert budget.caps(used) == {"recent": 400 + 150, "tool_results": 200, "summary": 100}
+
+
+def test_the_first_configuration_of_the_design_is_right() -> None:
+    regions = {"system": 500, "profile": 300, "summary": 800, "recent": 2000, "tool_results": 500}
+    budget = Budget(window=sum(regions.values()) + 1000, reply=1000, regions=regions)  # type: ignore[arg-type]
+    assert budget.limit == 4100
+    assert Budget.model_validate(budget.model_dump()) == budget
+
+
+def test_a_preset_gives_window_and_reply() -> None:
+    budget = Budget.for_model("gpt-5")
+    assert (budget.limit, budget.reply) == (272_000, 128_000)
+    assert Budget.for_model("gpt-5-2025-08-07", reply=200_000).limit == 200_000
+    with pytest.raises(ConfigError, match="gpt-5"):
+        Budget.for_model("gtp-5")
+
+
+def test_marks_derived_from_prices() -> None:
+    budget = Budget.for_model("gpt-5", kept_tokens=20_000, new_tokens=500)
+    # sqrt(2 * 500 * 20,000 * (1.25 / 0.125 - 1)) = 13,416.4
+    assert (budget.target(0), budget.start) == (20_000, 33_416)
+
+
+def test_scaling_tightens_every_limit() -> None:
+    budget = Budget(window=3_000, reply=1_000, compact_at=1_600, aim_for=800).scaled(2.0)
+    assert (budget.limit, budget.start, budget.target(0), budget.reply) == (1_000, 800, 400, 1_000)
