@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ctxkit.core.edits import Replace
 from ctxkit.core.items import Item
 from ctxkit.core.kernel import Applied
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import Past
 from ctxkit.errors import UnknownHandleError
 
-__all__ = ["Archive"]
+__all__ = ["Archive", "Kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Originals behind a handle, and why they are not shown as they were: what was done, by whom, the reason."""
+
+    ids: tuple[range, ...]
+    fate: str = ""
+    by: str = ""
+    why: str = ""
 
 
 @dataclass
@@ -20,14 +31,12 @@ class Archive:
 
     Attributes:
         log: the items as they arrived; an item's id is its position.
-        handles: the ids that each handle stands for.
-        applied: each committed edit, by compaction.
+        kept: what each handle stands for, the newest change last.
         past: each compaction in figures.
     """
 
     log: list[Item] = field(default_factory=list)
-    handles: dict[str, tuple[range, ...]] = field(default_factory=dict)
-    applied: list[tuple[Applied, ...]] = field(default_factory=list)
+    kept: dict[str, Kept] = field(default_factory=dict)
     past: list[Past] = field(default_factory=list)
 
     def original(self, id: int) -> Entry:
@@ -36,7 +45,8 @@ class Archive:
 
     def taken(self, handle: str, ids: tuple[range, ...]) -> bool:
         """Whether a handle stands for other originals than these."""
-        return self.handles.get(handle, ids) != ids
+        held = self.kept.get(handle)
+        return held is not None and held.ids != ids
 
     def positions(self, handle: str) -> list[int]:
         """Where the originals of a handle stand in the input, counted from 0.
@@ -44,16 +54,21 @@ class Archive:
         Raises:
             UnknownHandleError: nothing is kept under that handle.
         """
-        if handle not in self.handles:
+        if handle not in self.kept:
             raise UnknownHandleError(f"no original is kept under the handle {handle!r}")
-        return [id for span in self.handles[handle] for id in span]
+        return [id for span in self.kept[handle].ids for id in span]
 
-    def commit(
-        self, applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]], past: Past
-    ) -> None:
-        """Keep what a compaction did, and the originals behind the handles that it named."""
-        edits = tuple(applied)
-        self.handles.update(named)
-        self.handles.update({each.handle: each.ids for each in edits if each.handle and each.ids})
-        self.applied.append(edits)
+    def commit(self, applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]], past: Past) -> None:
+        """Keep what a compaction did, and the originals behind the handles that its stand-ins name."""
+        self.kept.update({handle: Kept(ids) for handle, ids in named.items() if handle not in self.kept})
+        for each in applied:
+            if each.handle and each.ids:
+                self.kept.pop(each.handle, None)
+                self.kept[each.handle] = Kept(each.ids, _fate(each), each.edit.by, each.edit.why)
         self.past.append(past)
+
+
+def _fate(applied: Applied) -> str:
+    if applied.tokens_after == 0:
+        return "dropped"
+    return "summarised" if isinstance(applied.edit, Replace) else "shortened"

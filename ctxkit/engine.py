@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ctxkit.core.edits import Failure, only_marks
+from ctxkit.core.edits import Failure, Shorten, only_marks
+from ctxkit.core.kernel import Applied
 from ctxkit.core.profile import fold_facts
 from ctxkit.core.view import Past, View
 from ctxkit.errors import BudgetExceededError
@@ -68,7 +69,15 @@ async def compact(
     if refused:
         return Outcome(view, view, plan.failures, refused)
     state = replace(after.state, compactions=view.state.compactions + 1)
-    return Outcome(view, replace(after, state=state), plan.failures)
+    return Outcome(view, replace(after, state=state, applied=_lasting(after)), plan.failures)
+
+
+def _lasting(after: View) -> tuple[Applied, ...]:
+    """The edits that still show: an item that was left out later was not worth shortening before."""
+    there = {item.id for item in after.state.items}
+    return tuple(
+        each for each in after.applied if not isinstance(each.edit, Shorten) or each.edit.item in there
+    )
 
 
 def _refusal(before: View, after: View, least_gain: int) -> str:

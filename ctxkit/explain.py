@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxkit.archive import Archive
-from ctxkit.core.edits import Replace
-from ctxkit.core.kernel import Applied
+from ctxkit.archive import Archive, Kept
+from ctxkit.core.items import Item
 from ctxkit.core.view import View
 
 __all__ = ["Explanation", "explain"]
@@ -33,26 +32,24 @@ class Explanation:
 
 def explain(view: View, archive: Archive) -> list[Explanation]:
     """One explanation for each entry that ever arrived, in order."""
-    last: dict[int, Applied] = {}
-    for applied in (each for edits in archive.applied for each in edits if each.handle):
-        last.update({id: applied for span in applied.ids for id in span})
+    last: dict[int, tuple[str, Kept]] = {}
+    for handle, kept in archive.kept.items():
+        if kept.fate:
+            last.update({id: (handle, kept) for span in kept.ids for id in span})
     there = {item.id: item for item in view.state.items}
     merged = {id for item in view.state.items if item.id >= 0 for span in item.stands_for for id in span}
-    explanations = []
-    for item in archive.log:
-        now = there.get(item.id)
-        edit = last.get(item.id)
-        if now is None and item.id not in merged and edit is not None:
-            fate = "summarised" if isinstance(edit.edit, Replace) else "dropped"
-            explanations.append(_told(item.id, fate, edit))
-        elif now is not None and now.edited and now.raw is not item.raw and edit is not None:
-            explanations.append(_told(item.id, "shortened", edit))
-        elif item.unit in view.fixed:
-            explanations.append(Explanation(item.id, "pinned", "nothing may change it"))
-        else:
-            explanations.append(Explanation(item.id, "present", "as it arrived"))
-    return explanations
+    return [_explained(item, there.get(item.id), last.get(item.id), view, merged) for item in archive.log]
 
 
-def _told(position: int, fate: str, applied: Applied) -> Explanation:
-    return Explanation(position, fate, applied.edit.why, applied.edit.by, applied.handle)
+def _explained(
+    item: Item, now: Item | None, last: tuple[str, Kept] | None, view: View, merged: set[int]
+) -> Explanation:
+    gone = now is None and item.id not in merged
+    changed = now is not None and bool(now.edited) and now.raw is not item.raw
+    if last is not None and (gone or changed):
+        handle, kept = last
+        fate = kept.fate if gone else "shortened"
+        return Explanation(item.id, fate, kept.why, kept.by, handle)
+    if item.unit in view.fixed:
+        return Explanation(item.id, "pinned", "nothing may change it")
+    return Explanation(item.id, "present", "as it arrived")

@@ -53,7 +53,10 @@ def copied(value: Any) -> Any:
     """A deep copy of plain JSON; several times faster than `copy.deepcopy`."""
     kind = type(value)
     if kind is dict:
-        return {key: copied(each) for key, each in value.items()}
+        return {
+            key: copied(each) if type(each) is dict or type(each) is list else each
+            for key, each in value.items()
+        }
     if kind is list:
         return [copied(each) for each in value]
     return value

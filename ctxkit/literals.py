@@ -33,7 +33,9 @@ LONGEST_KEY = 200
 SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""
 
-ID_WORDS = frozenset("id ids uuid guid key code number numbers no ref reference sku isbn sha hash 编号 订单 代码".split())
+ID_WORDS = frozenset(
+    "id ids uuid guid key code number numbers no ref reference sku isbn sha hash 编号 订单 代码".split()
+)
 """Words of field names whose values are identifiers, whatever the API."""
 
 KEY_WORDS = frozenset(

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,9 +28,10 @@ from ctxkit.jsons import copied, json_text, taken_in
 from ctxkit.presets import find_preset
 from ctxkit.providers import FormatName, provider
 from ctxkit.rebase import rebase, since
-from ctxkit.registry import compacted, strategy_of
-from ctxkit.report import FailureReport, Report, failed, region_reports, told
+from ctxkit.registry import strategy_of
+from ctxkit.report import Report
 from ctxkit.strategy import CompressionStrategy, Services
+from ctxkit.telling import Telling
 from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
 
 __all__ = ["ContextManager", "Request"]
@@ -46,12 +47,16 @@ class Request:
     Attributes:
         messages: the history in the provider's own JSON (`input` in Responses, `contents` in Gemini); a copy.
         system: the system text for Anthropic and Gemini, the `instructions` for Responses; None without one.
-        report: what was done and why.
     """
 
     messages: list[Entry]
     system: Any
-    report: Report
+    _telling: Telling = field(repr=False, compare=False)
+
+    @property
+    def report(self) -> Report:
+        """What was done and why."""
+        return self._telling.report
 
 
 class ContextManager:
@@ -108,7 +113,7 @@ class ContextManager:
         self._held = False
         self._tools: Any = None
         self._normalised: list[str] = []
-        self._report: Report | None = None
+        self._last: Telling | None = None
         self._usage = UsageRatio()
 
     @classmethod
@@ -244,8 +249,8 @@ class ContextManager:
         The counter learns from it: limits then hold for the provider's own count, at the high end of what was seen.
         """
         with self._lock:
-            if self._report is not None:
-                self._usage = self._usage.observe("", self._report.tokens_after, input_tokens)
+            if self._last is not None:
+                self._usage = self._usage.observe("", self._last.view.tokens, input_tokens)
 
     # What comes out
 
@@ -280,15 +285,15 @@ class ContextManager:
         started = time.perf_counter()
         view = self._view()
         outcome = run_sync(lambda: self._compress(view))
-        self._report = _observed(self._told(outcome.after, outcome, "asked for", started))
-        return self._report
+        return self._telling(outcome.after, outcome, "asked for", started).report
 
     def preview(self) -> Report:
         """What `compact` would do now; nothing changes."""
         started = time.perf_counter()
         view = self._view()
         outcome = run_sync(lambda: self._planned(view))
-        return self._told(outcome.after, outcome, "a preview", started)
+        spent = time.perf_counter() - started
+        return Telling(outcome.after, outcome, "a preview", (), self._counter, spent).report
 
     def _gather(self, tools: Any) -> View:
         """Everything that a request is made from, at this moment."""
@@ -359,18 +364,18 @@ class ContextManager:
         after = outcome.after if outcome is not None else view
         check_fits(after)
         entries, _ = wire(after.state, self._provider)
-        report = _observed(self._told(after, outcome, trigger, started))
         with self._lock:
             self._sent = max(self._sent, after.state.next_id)
-            self._report = report
-        return Request([copied(entry) for entry in entries], copied(after.state.system), report)
+        messages = [copied(entry) for entry in entries]
+        telling = self._telling(after, outcome, trigger, started)
+        return Request(messages, copied(after.state.system), telling)
 
     # What there is to know
 
     @property
     def report(self) -> Report | None:
         """The report of the last request or compaction, None before the first."""
-        return self._report
+        return self._last.report if self._last is not None else None
 
     @property
     def strategy(self) -> CompressionStrategy:
@@ -424,35 +429,10 @@ class ContextManager:
         budget = self._budget.scaled(self._usage.ratio("").high)
         return View(self._state, budget, self._setting, self._archive.past)
 
-    def _told(self, view: View, outcome: Outcome | None, trigger: str, started: float) -> Report:
-        before = outcome.before if outcome is not None else view
-        applied = outcome.after.applied if outcome is not None and not outcome.refused else ()
-        compacted_now = outcome is not None and not outcome.refused
+    def _telling(self, view: View, outcome: Outcome | None, trigger: str, started: float) -> Telling:
+        """What there is to say since the last report."""
         with self._lock:
-            normalised, self._normalised = self._normalised, []
-        refused = f"; {outcome.refused}" if outcome is not None and outcome.refused else ""
-        return Report(
-            format=self._provider.name,
-            compacted=compacted_now,
-            trigger=f"{trigger}{refused}" if trigger else "none: under every trigger",
-            tokens_before=before.tokens,
-            tokens_after=view.tokens,
-            limit=view.budget.limit,
-            target=view.target,
-            regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
-            edits=tuple(told(each) for each in applied),
-            failures=tuple(failed(each) for each in (outcome.failures if outcome else ())),
-            normalised=tuple(normalised),
-            counter=self._counter.name,
-            exact=self._counter.exact,
-            compactions=view.state.compactions,
-            seconds=time.perf_counter() - started,
-        )
-
-
-def _observed(report: Report) -> Report:
-    """The report of a committed compaction, told to every observer; what they raise is added to it."""
-    if not report.compacted:
-        return report
-    failures = tuple(FailureReport(by=by, why=why) for by, why in compacted(report))
-    return report.model_copy(update={"failures": (*report.failures, *failures)}) if failures else report
+            normalised, self._normalised = tuple(self._normalised), []
+            spent = time.perf_counter() - started
+            self._last = Telling(view, outcome, trigger, normalised, self._counter, spent).observed()
+            return self._last

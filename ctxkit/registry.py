@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -159,12 +159,12 @@ def _observers() -> pluggy.PluginManager:
     return manager
 
 
-def compacted(report: Report) -> list[tuple[str, str]]:
-    """Tell every observer of a compaction; returns those that failed, and why, for the report."""
+def compacted(tell: Callable[[], Report]) -> list[tuple[str, str]]:
+    """Tell every observer of a compaction; returns those that failed, and why. Without observers, nothing is told."""
     failures = []
     for implementation in _observers().hook.ctxkit_compacted.get_hookimpls():
         try:
-            implementation.function(report=report)
+            implementation.function(report=tell())
         except Exception as error:  # noqa: BLE001 - the boundary to plugins: an observer never breaks a request
             failures.append((f"observer {implementation.plugin_name}", f"{type(error).__name__}: {error}"))
     return failures

@@ -149,6 +149,8 @@ class Plan:
 
     def signed(self, by: str) -> Plan:
         """The same plan with `by` on each edit that names nobody yet."""
+        if all(edit.by for edit in self.edits):
+            return self
         stages = tuple(tuple(e if e.by else replace(e, by=by) for e in stage) for stage in self.stages)
         return Plan(stages, self.failures)
 

@@ -230,7 +230,9 @@ class _Stage:
             size = next((i.tokens for i in fresh if any(start in span for span in i.stands_for)), 0)
             if size >= applied.tokens_before:
                 raise PlanRejected(
-                    [f"a summary of {size} tokens is not smaller than the {applied.tokens_before} it stands for"]
+                    [
+                        f"a summary of {size} tokens is not smaller than the {applied.tokens_before} it stands for"
+                    ]
                 )
             self.applied[at] = replace(applied, tokens_after=size)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
-from ctxkit.core.edits import Plan, Strip, only_marks
+from ctxkit.core.edits import Edit, Plan, Strip, only_marks
 from ctxkit.core.gaps import GAP, name_originals
 from ctxkit.core.items import Item, Part, PartKind
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
@@ -185,16 +185,33 @@ class View:
     def after(self, plan: Plan) -> View:
         """The view after a plan.
 
+        Stages that were tried on this view before, one by one, are not applied again.
+
         Raises:
             PlanRejected: the plan would break a promise; this view is unchanged.
         """
+        view = self
+        for at, stage in enumerate(plan.stages):
+            known = view._tried.get(id(stage))
+            if known is None or known[0] is not stage:
+                return view._applied(plan.stages[at:])
+            view = known[1]
+        return view if plan.stages else self._applied(())
+
+    @cached_property
+    def _tried(self) -> dict[int, tuple[tuple[Edit, ...], View]]:
+        """Plans of one stage that were accepted, by the identity of the stage."""
+        return {}
+
+    def _applied(self, stages: tuple[tuple[Edit, ...], ...]) -> View:
+        plan = Plan(stages)
         state, applied, named = apply(self.state, plan, self.setting)
-        new = replace(
-            self, state=state, applied=(*self.applied, *applied), named={**self.named, **named}
-        )
+        new = replace(self, state=state, applied=(*self.applied, *applied), named={**self.named, **named})
         reasons = [*self._touched(new), *self._grown(new, plan), *self._newly_refused(new)]
         if reasons:
             raise PlanRejected(reasons)
+        if len(stages) == 1:
+            self._tried[id(stages[0])] = (stages[0], new)
         return new
 
     def within(self, scope: str) -> View:
@@ -218,7 +235,7 @@ class View:
     def _newly_refused(self, new: View) -> Iterable[str]:
         """Wire rules that the new request breaks and this one does not (P1)."""
         for key, violation in new.violations.items():
-            if key not in self.violations:
+            if key not in self.violations:  # worked out only when there is something to compare with
                 yield f"the provider would refuse it: {violation}"
 
     @cached_property

@@ -144,11 +144,14 @@ def _entry_problems(entry: object, index: int) -> Iterator[Violation]:
 
 def _content_problems(entry: Entry, index: int) -> Iterator[Violation]:
     content = entry.get("content")
-    path = path_text("messages", index, "content")
+    if isinstance(content, str):
+        return
     if content is None and not may_lack_content(entry):
-        yield Violation("C8", index, path, f"the content of this {entry['role']} message is null")
+        message = f"the content of this {entry['role']} message is null"
+        yield Violation("C8", index, path_text("messages", index, "content"), message)
     elif content == []:
-        yield Violation("C9", index, path, "the list of content parts is empty")
+        message = "the list of content parts is empty"
+        yield Violation("C9", index, path_text("messages", index, "content"), message)
     elif isinstance(content, list) and entry["role"] != "user":
         for number, block in enumerate(content):
             if block["type"] in MEDIA_TYPES:

@@ -9,6 +9,7 @@ from pydantic import Field
 from ctxkit.core.edits import Plan, Shorten
 from ctxkit.core.marks import is_marked, marked
 from ctxkit.core.view import ToolResult, View
+from ctxkit.strategies.saving import saved
 from ctxkit.strategy import CompressionStrategy, Services
 
 __all__ = ["ClearToolResults"]
@@ -17,8 +18,14 @@ __all__ = ["ClearToolResults"]
 class ClearToolResults(CompressionStrategy):
     """Replace old tool results by a marked stub with the handle of the original.
 
-    Oldest first, until the target is met and at least `clear_at_least` tokens are gone; the newest `keep`
-    results and those of the tools in `exclude` stay. Calls, ids and everything else are untouched.
+    Oldest first, until the target is met and at least `clear_at_least` tokens are gone. Calls, ids and everything
+    else are untouched.
+
+    Attributes:
+        keep: the newest results that stay.
+        exclude: names of tools whose results stay.
+        clear_at_least: tokens that have to go; where that cannot be reached nothing is cleared, so that a prompt
+            cache is not broken for little.
     """
 
     kind: Literal["clear-tool-results"] = "clear-tool-results"
@@ -28,15 +35,17 @@ class ClearToolResults(CompressionStrategy):
 
     def plan(self, view: View, services: Services) -> Plan:
         results = view.results()
-        old = [each for each in results[: len(results) - self.keep] if each.name not in self.exclude]
-        edits, gained = [], 0
-        for each in old:
-            if gained >= max(view.over, self.clear_at_least):
+        regions, edits, gained = dict(view.regions), [], 0
+        for each in results[: max(0, len(results) - self.keep)]:
+            if gained >= self.clear_at_least and not view.over_with(regions):
                 break
+            if each.name in self.exclude or is_marked(each.text):
+                continue
             stub = _stub(each, view)
-            gain = view.count(each.text) - view.count(stub)
-            if gain > 0 and not is_marked(each.text):
+            gain = saved(view, each.item, each.part, stub)
+            if gain > 0:
                 edits.append(Shorten(each.item.id, each.part, stub, "an old tool result"))
+                regions[each.item.region] -= gain
                 gained += gain
         return Plan.of(*edits) if gained >= self.clear_at_least else Plan()
 

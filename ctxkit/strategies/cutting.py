@@ -5,11 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-from ctxkit.core.marks import marked
-
-__all__ = ["ATTEMPTS", "FULL_SHARE", "Count", "Note", "between", "cut_middle", "cut_text", "level", "notes", "some"]
+__all__ = ["ATTEMPTS", "FULL_SHARE", "Count", "Note", "between", "cut_middle", "cut_text", "level", "some"]
 
 ATTEMPTS = 8
 """Sizes that are tried before the middle is all that there is."""
@@ -144,16 +143,10 @@ def _patterns() -> tuple[Any, Any]:
     further left, so it can be looked for anywhere; `\\X` alone is right only from a true start on, and takes
     quadratic time over a run of flags.
     """
-    import regex
-
+    regex = import_module("regex")
     left = "".join(rf"\p{{GCB={name}}}" for name in ("Other", "LV", "LVT", "SpacingMark", "Control"))
     right = "".join(rf"\p{{GCB={name}}}" for name in ("Other", "L", "LV", "LVT", "RI", "Control"))
     return regex.compile(rf"(?<=[{left}])(?=[{right}])"), regex.compile(r"\X")
-
-
-def notes(handle: str) -> Note:
-    """Marked notes on what was left out, with the handle of the original."""
-    return lambda what: marked(f"{what} left out here; original: {handle}")
 
 
 def some(number: int, what: str) -> str:

@@ -22,7 +22,8 @@ _SHORT = 200
 
 
 def cut_json(text: str, max_tokens: int, note: Note, count: Count) -> str | None:
-    """The JSON text `text` as compact JSON of at most `max_tokens`; None where it is none, or cannot be cut so far.
+    """The JSON text `text` as compact JSON of at most `max_tokens`, or of as few as its notes take; None where
+    it is none.
 
     Long strings lose their middle. Long lists keep their first and last elements and the key fields of the
     others, objects their key fields and what is short before the rest. Each place says in a note what is missing.
@@ -36,9 +37,10 @@ def cut_json(text: str, max_tokens: int, note: Note, count: Count) -> str | None
 
 
 def cut_strings(value: dict[str, Any], max_tokens: int, note: Note, count: Count) -> dict[str, Any] | None:
-    """The same object with its long strings cut to a common length so that it has at most `max_tokens`.
+    """The same object with its long strings cut to a common length so that it has at most `max_tokens`, or as
+    few as that can reach: nothing but strings of more than 200 characters is touched.
 
-    Nothing but strings of more than 200 characters is touched; None if that is not enough.
+    None for what is nested too deeply, or holds what JSON has no words for.
     """
     cutter = _Cutter(note, count)
     compact = _written(value) if cutter.takes(value) else None
@@ -56,7 +58,8 @@ def cut_strings(value: dict[str, Any], max_tokens: int, note: Note, count: Count
 
 
 def _fitted(cut: Callable[[int], Any], compact: str, max_tokens: int, count: Count) -> str | None:
-    """What `cut` makes of a value at the largest number of characters that was found to fit."""
+    """What `cut` makes of a value at the largest number of characters that was found to fit; at none, if none
+    does."""
     tokens = count(compact)
     if tokens <= max_tokens:
         return compact
@@ -74,12 +77,7 @@ def _fitted(cut: Callable[[int], Any], compact: str, max_tokens: int, count: Cou
         if too_long - fits <= 1:
             break
         room = between(fits, too_long, room * max_tokens // max(size, 1))
-    return best if best is not None else _within(cut(0), max_tokens, count)
-
-
-def _within(value: Any, max_tokens: int, count: Count) -> str | None:
-    text = _written(value)
-    return text if text is not None and count(text) <= max_tokens else None
+    return best if best is not None else _written(cut(0))
 
 
 class _Cutter:
@@ -184,7 +182,11 @@ class _Cutter:
         """The key fields of as many of the first elements as there is room for."""
         reduced: list[dict[str, Any]] = []
         for each in items:
-            fields = {key: value for key, value in each.items() if _is_key(key, value)} if isinstance(each, dict) else {}
+            fields = (
+                {key: value for key, value in each.items() if _is_key(key, value)}
+                if isinstance(each, dict)
+                else {}
+            )
             room -= 1 + self._measure(fields, 0)
             if not fields or room < 0:
                 break
@@ -221,7 +223,11 @@ class _Cutter:
 
 def _is_key(field: str, value: Any) -> bool:
     """Whether a field is one that later calls take over: an id, a name, a date, an amount, a state."""
-    return not isinstance(value, dict | list) and rank(field, value) >= Rank.FACT and _scalar_size(value) <= _SHORT
+    return (
+        not isinstance(value, dict | list)
+        and rank(field, value) >= Rank.FACT
+        and _scalar_size(value) <= _SHORT
+    )
 
 
 def _scalar_size(value: Any) -> int:

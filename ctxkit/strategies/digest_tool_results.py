@@ -21,6 +21,7 @@ from ctxkit.strategy import CompressionStrategy, Services
 __all__ = ["DigestToolResults"]
 import os
 NEWEST = int(os.environ.get("NEWEST", "1"))
+PROSE = int(os.environ.get('PROSE','0'))
 RAW_SHARE = float(os.environ.get("RAW", "0.35"))
 OVERHEAD = 60
 MAX_ENTRIES = 2000
@@ -119,7 +120,7 @@ class DigestToolResults(CompressionStrategy):
             frozenset(v for a in args for v in values_of(a)),
             frozenset(t for u in live[-4:] for t in tokens_of(u.text)),
         )
-        seen = {t for u in live if u.synthetic or u.said_by_user for t in tokens_of(u.text)}
+        seen = {t for u in live if PROSE or u.synthetic or u.said_by_user for t in tokens_of(u.text)}
         seen |= {str(leaf.value) for s in steps_of([i.raw for u in live for i in u.items if not i.synthetic], provider) if not s.said for leaf in s.facts}
         return packed(steps_of(entries, provider), budget, known, view.count, seen)
 

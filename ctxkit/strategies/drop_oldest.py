@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Drop, Plan
+from ctxkit.core.gaps import GAP
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.strategy import CompressionStrategy, Services
@@ -14,54 +17,84 @@ from ctxkit.strategy import CompressionStrategy, Services
 __all__ = ["DropOldest"]
 
 ATTEMPTS = 8
-"""Cuts that are tried when a provider would refuse what follows the first one."""
+"""Cuts that are tried when the first one is refused, or not enough with its stand-ins."""
+
+
+STAND_IN = 48
+"""Tokens that the stand-in of a gap takes, at most."""
 
 
 class DropOldest(CompressionStrategy):
     """Drop the oldest turns, then the oldest steps of the current turn, until the target is met.
 
     Turns go whole. In the current turn steps go one by one, the user's message stays, and one stand-in marks
-    the gap. Pinned units are stepped over.
+    the gap. Pinned units are stepped over; summaries go last.
     """
 
     kind: Literal["drop-oldest"] = "drop-oldest"
 
     def plan(self, view: View, services: Services) -> Plan:
         chunks = list(_chunks(view))
-        cut = _enough(chunks, view)
-        reasons: list[str] = []
-        for more in range(ATTEMPTS):
-            if not 0 < cut + more <= len(chunks):
+        cut = _enough(chunks, view, 0, view.regions)
+        best, reasons = Plan(), []
+        for _ in range(ATTEMPTS):
+            if not 0 < cut <= len(chunks):
                 break
-            units = tuple(unit.id for chunk in chunks[: cut + more] for unit in chunk)
-            plan = Plan.of(Drop(units, "the oldest, until the target is met"))
+            units = tuple(unit.id for chunk in chunks[:cut] for unit in chunk.units)
+            plan = Plan.of(Drop(units, "the oldest, until the target is met", self.kind))
             try:
-                view.after(plan)
+                after = view.after(plan)
             except PlanRejected as error:
                 reasons.append(str(error))
-            else:
-                return plan
-        return Plan.failed(self.kind, reasons[0]) if reasons else Plan()
+                cut += 1
+                continue
+            best = plan
+            if not after.over or cut == len(chunks):
+                break
+            cut = max(cut + 1, _enough(chunks, view, cut, after.regions))
+        return best if best or not reasons else Plan.failed(self.kind, reasons[0])
 
 
-def _chunks(view: View) -> Iterator[Sequence[Unit]]:
-    """What goes together, oldest first: all that may go of a past turn; of the current one, one step."""
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Units that go together, and whether they leave a gap that is marked."""
+
+    units: tuple[Unit, ...]
+    leaves_gap: bool
+
+    @property
+    def gains(self) -> bool:
+        """Whether it is more than what stands in for it."""
+        return not self.leaves_gap or sum(unit.tokens for unit in self.units) > STAND_IN
+
+
+def _chunks(view: View) -> Iterator[_Chunk]:
+    """What goes together, oldest first: all that may go of a past turn, then steps of the current one one by one,
+    then summaries. What is smaller than its stand-in stays."""
+    free = view.free()
+    sizes = Counter(unit.turn for unit in view.units if unit.items[0].edited != GAP)
     turns: dict[int, list[Unit]] = {}
-    for unit in view.free():
-        turns.setdefault(unit.turn, []).append(unit)
+    for unit in free:
+        if not unit.synthetic:
+            turns.setdefault(unit.turn, []).append(unit)
     for number, units in sorted(turns.items()):
         if number < view.current_turn:
-            yield units
+            chunk = _Chunk(tuple(units), len(units) < sizes[number])
+            if chunk.gains:
+                yield chunk
         else:
-            yield from ([unit] for unit in units)
+            yield from (_Chunk((unit,), at == 0) for at, unit in enumerate(units))
+    yield from (_Chunk((unit,), False) for unit in free if unit.synthetic)
 
 
-def _enough(chunks: Sequence[Sequence[Unit]], view: View) -> int:
-    """How many chunks have to go, all of them when that is not enough."""
-    regions = dict(view.regions)
-    for count, chunk in enumerate(chunks):
-        if not view.over_with(regions):
-            return count
-        for item in (item for unit in chunk for item in unit.items):
-            regions[item.region] -= item.tokens
+def _enough(chunks: Sequence[_Chunk], view: View, start: int, regions: Mapping[str, int]) -> int:
+    """How many chunks have to go in all, when `regions` are the sizes without the first `start` of them."""
+    left = dict(regions)
+    for at in range(start, len(chunks)):
+        if not view.over_with(left):
+            return at
+        for item in (item for unit in chunks[at].units for item in unit.items):
+            left[item.region] -= item.tokens
+        if chunks[at].leaves_gap:
+            left["summary"] = left.get("summary", 0) + STAND_IN
     return len(chunks)

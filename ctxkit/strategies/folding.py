@@ -152,6 +152,7 @@ def _written(steps: list[Step], chosen: list[tuple[float, int, int]]) -> str:
     return "\n".join(line for line in lines if line)
 
 
+ARGF = float(os.environ.get('ARGF','0.3'))
 REPEATED = float(os.environ.get("REPEATED", "0.3"))
 LIVE = float(os.environ.get("LIVE", "0.5"))
 RECENT = float(os.environ.get("RECENT", "1.0"))
@@ -192,13 +193,10 @@ def _score(steps: list[Step], known: Known, count: Any, live: set[str]) -> None:
                     if level >= Rank.ID and not topics.isdisjoint(map(_singular, words)):
                         score += 0.75
                     score += recent + related - size / 60
-                    if n >= step.arguments:
-                        if leaf.key in seen:
-                            score = REPEATED * score
-                        elif level >= Rank.KEY and str(leaf.value) in live:
-                            score = LIVE * score
-                    elif leaf.key in own:
-                        score = REPEATED * score
+                    if leaf.key in seen:
+                        score *= REPEATED if n >= step.arguments else ARGF
+                    elif level >= Rank.KEY and str(leaf.value) in live:
+                        score *= LIVE if n >= step.arguments else max(LIVE, ARGF)
                     if score > 3 and n >= step.arguments:
                         tops = max(tops, score)
                 seen.add(leaf.key)

@@ -1,0 +1,74 @@
+"""Telling: what there is to say about a request, put down when it is made and written out when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ctxkit.core.edits import Failure
+from ctxkit.core.view import View
+from ctxkit.engine import Outcome
+from ctxkit.registry import compacted
+from ctxkit.report import Report, failed, region_reports, told
+from ctxkit.tokens import TokenCounter
+
+__all__ = ["Telling"]
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Everything that the report on a request is made from.
+
+    Attributes:
+        view: the conversation of the request.
+        outcome: the compaction that led to it, None without one.
+        trigger: why there was one, "" without one.
+        normalised: what else changed since the last report.
+        counter: what counted.
+        seconds: what it took.
+    """
+
+    view: View
+    outcome: Outcome | None
+    trigger: str
+    normalised: tuple[str, ...]
+    counter: TokenCounter
+    seconds: float
+
+    @property
+    def compacted(self) -> bool:
+        """Whether a compaction was taken."""
+        return self.outcome is not None and not self.outcome.refused
+
+    @cached_property
+    def report(self) -> Report:
+        """The report."""
+        view, outcome = self.view, self.outcome
+        before = outcome.before if outcome is not None else view
+        refused = f"; {outcome.refused}" if outcome is not None and outcome.refused else ""
+        return Report(
+            format=view.setting.meter.provider.name,
+            compacted=self.compacted,
+            trigger=f"{self.trigger}{refused}" if self.trigger else "none: under every trigger",
+            tokens_before=before.tokens,
+            tokens_after=view.tokens,
+            limit=view.budget.limit,
+            target=view.target,
+            regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
+            edits=tuple(map(told, view.applied if self.compacted else ())),
+            failures=tuple(map(failed, outcome.failures if outcome else ())),
+            normalised=self.normalised,
+            counter=self.counter.name,
+            exact=self.counter.exact,
+            compactions=view.state.compactions,
+            seconds=self.seconds,
+        )
+
+    def observed(self) -> Telling:
+        """The same with every observer of compactions told; what those that failed raised is in the report."""
+        if not self.compacted or self.outcome is None:
+            return self
+        failures = tuple(Failure(by, why) for by, why in compacted(lambda: self.report))
+        if not failures:
+            return self
+        return replace(self, outcome=replace(self.outcome, failures=(*self.outcome.failures, *failures)))
