@@ -9,6 +9,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -64,6 +65,7 @@ class Reader:
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "__page__"}
         (folder / "examples").symlink_to(ROOT / "examples")
+        shutil.copy(ROOT / "tests" / "conftest.py", folder)
 
     def follow(self, block: Block) -> None:
         if "title" in block.marks:

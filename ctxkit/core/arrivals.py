@@ -95,7 +95,7 @@ class _Desk:
     def _arrive(self, arrival: Arrival, shape: Shape, unit: int, turn: int) -> Item:
         tokens = self._meter.entry(arrival.raw) if arrival.tokens is None else arrival.tokens
         region = arrival.region or self._region(shape)
-        item = Item(self._next_id, arrival.raw, shape, unit, turn, tokens, region)
+        item = Item(self._next_id, arrival.raw, _slim(shape), unit, turn, tokens, region)
         self._next_id += 1
         self.arrived.append(item)
         return item
@@ -103,8 +103,6 @@ class _Desk:
     def _shape(self, raw: Entry) -> Shape:
         """The shape of an entry; a text of ctxkit's own that comes back opens no turn."""
         shape = self._provider.shape(raw, index=self._next_id)
-        if not shape.calls and not shape.results:
-            shape = _SHAPES.setdefault(shape, shape)
         if shape.role is Role.USER and shape.words:
             parts = self._provider.parts(raw)
             if len(parts) == 1 and parts[0].kind is PartKind.TEXT and is_marked(parts[0].text):
@@ -243,6 +241,16 @@ class OpenCalls:
             self._by_id[call.call.id].remove(key)
         return call
 
+
+def _slim(shape: Shape) -> Shape:
+    """A shape that many items share: which calls a result answers matters only while it arrives."""
+    if shape.calls:
+        return shape
+    shape = replace(shape, results=_SOME_RESULT) if shape.results else shape
+    return _SHAPES.setdefault(shape, shape)
+
+
+_SOME_RESULT = (Result(None),)
 
 _SHAPES: dict[Shape, Shape] = {}
 """The few shapes that most entries have, one object each: an item then costs a reference."""

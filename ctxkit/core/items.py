@@ -124,7 +124,7 @@ class Item:
         id: position in the conversation's log: 0, 1, 2, ...; negative for what ctxkit wrote (a summary, a
             stand-in, a profile, a note). It never changes.
         raw: the entry in the provider's own JSON, as received or as edited. Never change it in place.
-        shape: see `Shape`.
+        shape: see `Shape`; its `results` say only that there are some.
         unit: id of the unit it belongs to (the id of that unit's first item).
         turn: number of the turn it belongs to; 0 is what stands before the first user message.
         tokens: its size, counted once.

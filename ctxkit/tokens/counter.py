@@ -16,7 +16,7 @@ from ctxkit.tokens.tiktoken_files import ENCODINGS, encoding
 __all__ = ["TiktokenCounter", "TokenCounter", "counter_for"]
 
 _CACHED_CHARS = 1_000
-_CACHED_TEXTS = 8_192
+_CACHED_TEXTS = 128
 _PIECE = 32_768
 """Characters after which a long text is cut at the next safe place."""
 _LONGEST = 4 * _PIECE

@@ -14,7 +14,7 @@ from tests.oracle import OPEN, rules, violations
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("strategy", ["sliding-window", "drop-oldest", "clear-tool-results"])
+@pytest.mark.parametrize("strategy", ["sliding-window", "drop-oldest", "clear-tool-results", "hybrid"])
 @given(data=st.data())
 def test_whatever_arrives_when_the_request_is_accepted(
     format: Any, strategy: str, data: st.DataObject

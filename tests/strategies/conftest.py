@@ -77,11 +77,7 @@ class Talk:
 
     def results(self, entries: list[Entry]) -> list[str]:
         """The results as their tools wrote them."""
-        texts = self.texts(entries, PartKind.RESULT)
-        if self.format != "gemini":
-            return texts
-        values = [json.loads(text) for text in texts]
-        return [value["output"] if set(value) == {"output"} else json.dumps(value) for value in values]
+        return self.texts(entries, PartKind.RESULT)
 
     def refused(self, entries: list[Entry]) -> list[str]:
         """What the provider would refuse."""
