@@ -1,6 +1,7 @@
 # `make demo` and `make test` set up .venv with whatever they need. Nothing outside this folder is touched.
 PYTHON ?= python3
 JOBS ?= 2
+CORPUS ?= ../shared/corpus
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -38,8 +39,11 @@ format: $(VENV)/.dev
 docs: $(VENV)/.dev  ## run everything that the documentation shows
 	$(PY) -m pytest tests/test_docs.py tests/test_examples.py tests/test_architecture.py
 
-bench: $(VENV)/.dev  ## what a later tool call needs: does it survive, and what does it cost?
-	$(PY) benchmarks/grounding.py
+bench: $(VENV)/.dev  ## speed; and with recorded conversations in CORPUS, what survives and what would be refused
+	$(PY) benchmarks/speed.py
+	@if [ -d "$(CORPUS)" ]; then \
+		$(PY) benchmarks/grounding.py --folder "$(CORPUS)" && $(PY) benchmarks/safety.py "$(CORPUS)" --jobs $(JOBS); \
+	else echo "No recorded conversations in CORPUS=$(CORPUS): grounding and safety are left out."; fi
 
 clean:
 	rm -rf $(VENV) build dist

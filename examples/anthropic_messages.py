@@ -21,7 +21,7 @@ request = context.prepare_sync()
 report = request.report
 print(f"counted by {report.counter}, exact: {report.exact}")
 print("what is sent fits:", report.tokens_after <= report.limit < report.tokens_before)
-print("steps that changed something:", ", ".join(sorted({edit.by for edit in report.edits})))
+print("old thinking went first:", report.edits[0].kind, "by", report.edits[0].by)
 print("system text untouched:", request.system == recorded["system"])
 
 if "ANTHROPIC_API_KEY" in os.environ:
@@ -36,5 +36,5 @@ if "ANTHROPIC_API_KEY" in os.environ:
 # prints:
 # counted by estimate/claude, exact: False
 # what is sent fits: True
-# steps that changed something: clear-tool-results, drop-oldest, drop-reasoning
+# old thinking went first: Strip by drop-reasoning
 # system text untouched: True

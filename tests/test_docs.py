@@ -28,8 +28,9 @@ from ctxkit.strategy import CompressionStrategy
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")]
-    + list((ROOT / "plugins").glob("*/README.md"))
+    page
+    for pattern in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "plugins/*/README.md")
+    for page in ROOT.glob(pattern)
 )
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -140,7 +141,12 @@ class Reader:
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(self.folder), str(ROOT), os.environ.get("PYTHONPATH", "")])
-        return os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "100"}
+        return os.environ | {
+            "PYTHONPATH": path,
+            "PYTHONIOENCODING": "utf-8",
+            "NO_COLOR": "1",
+            "COLUMNS": "100",
+        }
 
     def _install(self) -> None:
         """What `pip install -e .` leaves behind: the entry points, and the folder on the path."""

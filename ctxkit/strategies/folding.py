@@ -96,6 +96,7 @@ def packed(steps: list[Step], budget: int, known: Known, count: Any, live: set[s
     )
     if not order:
         return "", True
+    ranked = order
     order = order[: _worth(steps, order, budget)]
     low, high = 0, len(order)
     best = ""
@@ -116,11 +117,12 @@ def packed(steps: list[Step], budget: int, known: Known, count: Any, live: set[s
             fill = max(low, min(fill - 1, int(fill * budget / size)))
             if fill <= low:
                 break
-    whole = low >= len(order) or order[low][0] < COMPLETE
+    whole = low >= len(ranked) or ranked[low][0] < COMPLETE
     return best, whole
 
 
 F0 = float(os.environ.get("F0", "1.5"))
+SMALL = int(os.environ.get("SMALL", "100"))
 F1 = float(os.environ.get("F1", "3"))
 
 
@@ -129,7 +131,7 @@ def _worth(steps: list[Step], order: list[tuple[float, int, int]], budget: int) 
     for n, (score, at, k) in enumerate(order):
         used += steps[at].sizes[k] + (0 if at in lines else 6)
         lines.add(at)
-        if used > budget * max(MODEST, (score - F0) / F1):
+        if used > max(SMALL, budget * max(MODEST, (score - F0) / F1)):
             return n
     return len(order)
 
