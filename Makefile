@@ -5,7 +5,7 @@ CORPUS ?= ../shared/corpus
 
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore
+PIP := $(PY) -m pip install -qq --disable-pip-version-check --root-user-action=ignore
 PLUGINS := $(wildcard plugins/*/pyproject.toml)
 TESTS := tests $(wildcard plugins/*/tests)
 CODE := ctxkit tests examples benchmarks $(wildcard plugins)
@@ -15,7 +15,8 @@ CODE := ctxkit tests examples benchmarks $(wildcard plugins)
 demo: $(VENV)/.base  ## compress a real conversation and show what was done
 	@mkdir -p build
 	@$(VENV)/bin/ctxkit compress examples/data/retail.json --config examples/budget.toml --show -o build/retail.jsonl
-	@echo "The compressed conversation is in build/retail.jsonl."
+	@echo "The compressed conversation is in build/retail.jsonl. Read an original by its handle:"
+	@echo "  $(VENV)/bin/ctxkit explain examples/data/retail.json --config examples/budget.toml --handle ctx:..."
 
 install: $(VENV)/.dev  ## everything for development, the plugins in this repository too
 

@@ -174,22 +174,13 @@ class ContextManager:
     def _appended(
         self, state: State, entries: list[Entry], region: str
     ) -> tuple[State, list[Item], list[str]]:
-        if not self._repair:
-            return append(state, [Arrival(entry, region) for entry in entries], self._meter)
         mended: list[str] = []
-        if not state.items:
+        if self._repair and not state.items:
             entries, repairs = self._provider.repair(entries)
             mended = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
-        arrived: list[Item] = []
-        for at, entry in enumerate(entries):
-            try:
-                state, items, normalised = append(state, [Arrival(entry, region)], self._meter)
-            except ProviderFormatError as error:
-                mended.append(f"entry {at} was left out: {error}")
-                continue
-            arrived.extend(items)
-            mended.extend(normalised)
-        return state, arrived, mended
+        arrivals = [Arrival(entry, region) for entry in entries]
+        state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
+        return state, arrived, [*mended, *normalised]
 
     def remember(self, key: str, value: str, *, confidence: float = 1.0) -> None:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.

@@ -10,7 +10,10 @@ recorded = json.loads((Path(__file__).parent / "data" / "weather_gemini.json").r
 MODEL = "gemini-2.5-flash"
 
 context = ContextManager(
-    "gemini", Budget(window=2_000, reply=500), {"kind": "clear-tool-results", "keep": 0}, model=MODEL
+    "gemini",
+    Budget(window=2_000, reply=500, aim_for=600),
+    {"kind": "clear-tool-results", "keep": 0},
+    model=MODEL,
 )
 context.add(recorded["contents"], system=recorded["systemInstruction"])
 request = context.prepare_sync()

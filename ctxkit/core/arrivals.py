@@ -23,17 +23,25 @@ class Arrival:
     tokens: int | None = None
 
 
-def append(state: State, arrivals: Iterable[Arrival], meter: Meter) -> tuple[State, list[Item], list[str]]:
+def append(
+    state: State, arrivals: Iterable[Arrival], meter: Meter, *, lenient: bool = False
+) -> tuple[State, list[Item], list[str]]:
     """The state with entries added, each as the item it arrived as, and what had to be normalised.
 
-    An entry is added at the end, except a late result where the format wants it beside its call.
+    An entry is added at the end, except a late result where the format wants it beside its call. With `lenient`,
+    one that cannot be added is left out, and that is told among what was normalised.
 
     Raises:
         ProviderFormatError: an entry is malformed, or answers no call that waits; nothing is added.
     """
     desk = _Desk(state, meter)
-    for arrival in arrivals:
-        desk.add(arrival)
+    for at, arrival in enumerate(arrivals):
+        try:
+            desk.add(arrival)
+        except ProviderFormatError as error:
+            if not lenient:
+                raise
+            desk.normalised.append(f"entry {at} was left out: {error}")
     return desk.state(), desk.arrived, desk.normalised
 
 
@@ -87,10 +95,12 @@ class _Desk:
             return
         if self._call_ids is None:
             self._call_ids = {call.id for item in self._items for call in item.shape.calls}
+        fresh: set[str | None] = set()
         for call in shape.calls:
-            if call.id in self._call_ids:
+            if call.id in self._call_ids or call.id in fresh:
                 raise self._error(f"call id {call.id!r} is used twice")
-            self._call_ids.add(call.id)
+            fresh.add(call.id)
+        self._call_ids |= fresh
 
     def _arrive(self, arrival: Arrival, shape: Shape, unit: int, turn: int) -> Item:
         tokens = self._meter.entry(arrival.raw) if arrival.tokens is None else arrival.tokens

@@ -12,8 +12,12 @@ __all__ = ["REGIONS", "Budget", "Region"]
 REGIONS = ("system", "profile", "summary", "recent", "tool_results")
 """The built-in regions, in the order in which they stand in reports."""
 
-AIM_SHARE = 0.6
+AIM_SHARE = 0.7
 """Of what is left in `compact_at` beside what cannot shrink: how far a compaction goes down when nobody says."""
+
+AIM_FLOOR = 500
+"""Tokens that are left to what can shrink all the same, if there are so many. In less there is no room for the
+identifiers of a conversation, and a prefix that short costs little when it breaks."""
 
 MIN_GAIN_SHARE = 0.05
 """Of the limit: the smallest gain that is worth a broken prompt cache when nobody says."""
@@ -47,7 +51,8 @@ class Budget(BaseModel):
         reply: tokens kept free for the answer; `limit` is what is left.
         regions: targets by region name; a plain number is its `max`. Without regions only the whole counts.
         compact_at: compaction starts when a request is above this (default: the limit).
-        aim_for: and goes down to this (default: what cannot shrink and 60 % of the rest of `compact_at`).
+        aim_for: and goes down to this (default: what cannot shrink and 70 % of the rest of
+            `compact_at`, or 500 tokens of that).
         context_limit: compaction starts too when more turns than this are in the request.
         every: and when this many turns have come since the last one.
         min_gain: tokens that a compaction must save, unless the request would not fit without it. By default 5 %
@@ -128,14 +133,15 @@ class Budget(BaseModel):
         return self.compact_at if self.compact_at is not None else self.limit
 
     def target(self, held: int) -> int:
-        """Down to this a compaction goes: `aim_for`, or 60 % of what is left beside what cannot shrink.
+        """Down to this a compaction goes: `aim_for`, or 70 % of what is left beside what cannot shrink.
 
         Args:
             held: tokens of what cannot shrink.
         """
         if self.aim_for is not None:
             return self.aim_for
-        return min(self.start, held + int(max(0, self.start - held) * AIM_SHARE))
+        room = max(0, self.start - held)
+        return min(self.start, held + max(int(room * AIM_SHARE), min(room, AIM_FLOOR)))
 
     @property
     def least_gain(self) -> int:

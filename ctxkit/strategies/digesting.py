@@ -1,25 +1,30 @@
-"""Digests: JSON values cut down to some of their leaves, and which leaves those are."""
+"""Digests: JSON values and texts cut down to some of their values, each beside its field name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ctxkit.literals import LONGEST_KEY, as_json, telling, words_of
+from ctxkit.jsons import json_text
+from ctxkit.literals import LONGEST_KEY, Rank, as_json, rank, telling, words_of
 
-__all__ = ["Leaf", "fields_of", "leaves", "normal", "pruned", "values_of"]
+__all__ = ["MARK", "Leaf", "digest", "fields_of", "leaves", "normal", "pruned", "read"]
+
+MARK = "_ctxkit"
+"""The key of the mark in a digest that is JSON."""
 
 MAX_DEPTH = 40
 """Levels of nesting below which nothing is kept."""
 
 LONGEST_TEXT = 600
-"""Characters to which a long string inside a result is cut, after it was reduced to its telling sentences."""
+"""Characters to which a long string in a result is cut after it was reduced to its telling sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A string, number or flag in a JSON value: its value, and the name of its field."""
+    """A string, number or flag in a JSON value, and the name of its field: the nearest key."""
 
     field: str
     value: Any
@@ -30,27 +35,35 @@ class Leaf:
         return f"{' '.join(words_of(self.field))}={self.value}"
 
 
+def read(text: str) -> Any:
+    """The normal value of a result's text: that of its JSON, or of the text itself."""
+    value = as_json(text)
+    return normal(text if value is None else value)
+
+
 def normal(value: Any, depth: int = 0) -> Any:
     """A JSON value as digests take it: JSON inside strings read, tables of records that name their own key turned
-    into lists, long strings reduced to their telling sentences."""
+    into lists, long strings reduced to their telling sentences, NaN and infinity (no JSON) to text."""
     if depth > MAX_DEPTH:
         return None
     match value:
         case dict():
-            table = _keyed(value)
+            table = _table(value)
             if table is not None:
                 return [normal(each, depth + 1) for each in table]
-            return {key: normal(each, depth + 1) for key, each in value.items()}
+            return {key: normal(each, depth + 1) for key, each in value.items() if key != MARK}
         case list():
             return [normal(each, depth + 1) for each in value]
         case str():
             inner = as_json(value)
             return _shortened(value) if inner is None else normal(inner, depth + 1)
+        case float() if not math.isfinite(value):
+            return str(value)
         case _:
             return value
 
 
-def _keyed(value: dict[str, Any]) -> list[Any] | None:
+def _table(value: dict[str, Any]) -> list[Any] | None:
     """The records of a table that is keyed by their ids, when each names its own: `{"a1": {"id": "a1"}}`."""
     records = list(value.values())
     if not records or not all(isinstance(each, dict) for each in records):
@@ -69,7 +82,7 @@ def _shortened(text: str) -> str:
 
 
 def leaves(value: Any, field: str = "") -> Iterator[Leaf]:
-    """The leaves of a normal value, in order. A field is named by its nearest key."""
+    """The leaves of a normal value, in order."""
     match value:
         case dict():
             for key, each in value.items():
@@ -82,15 +95,45 @@ def leaves(value: Any, field: str = "") -> Iterator[Leaf]:
 
 
 def pruned(value: Any, keep: Iterator[bool]) -> Any:
-    """The value with those leaves alone for which `keep` says so, in the order of `leaves`; None without any."""
+    """A normal value with those leaves alone for which `keep` says so, in the order of `leaves`; None without any."""
     match value:
         case dict():
-            kept = {key: pruned(each, keep) for key, each in value.items()}
-            return {key: each for key, each in kept.items() if each is not None} or None
+            fields = {key: pruned(each, keep) for key, each in value.items()}
+            return {key: each for key, each in fields.items() if each is not None} or None
         case list():
             return [each for each in [pruned(each, keep) for each in value] if each is not None] or None
         case _:
             return value if next(keep) else None
+
+
+def digest(text: str, mark: str, *, least: Rank, asked: frozenset[str], seen: set[str]) -> Any:
+    """A tool result reduced to what ranks `least` and higher, behind a mark.
+
+    Args:
+        text: the result as its tool wrote it.
+        mark: the marked text that says that it is a digest.
+        asked: field names that calls were given.
+        seen: what newer results say; it is left out but for identifiers. What this one says is added.
+
+    Returns:
+        An object for a result that is a JSON object or list, with the mark under `_ctxkit`; else text.
+    """
+    value = as_json(text)
+    if value is None:
+        lines = [line for line in dict.fromkeys(telling(text)) if line not in seen]
+        seen.update(lines)
+        return "\n".join([mark, *lines])
+    whole = normal(value)
+    facts = list(leaves(whole))
+    ranks = [rank(leaf.field, leaf.value, asked) for leaf in facts]
+    keep = [
+        each >= least and (each is Rank.ID or leaf.key not in seen)
+        for leaf, each in zip(facts, ranks, strict=True)
+    ]
+    seen.update(leaf.key for leaf in facts)
+    kept = pruned(whole, iter(keep))
+    fields = kept if isinstance(kept, dict) else {} if kept is None else {"items": kept}
+    return {MARK: mark, **fields}
 
 
 def fields_of(value: Any) -> Iterator[str]:
@@ -105,14 +148,6 @@ def fields_of(value: Any) -> Iterator[str]:
             stack.extend(each)
 
 
-def values_of(value: Any) -> Iterator[str]:
-    """The strings and numbers in call arguments, as text."""
-    stack = [value]
-    while stack:
-        each = stack.pop()
-        if isinstance(each, dict):
-            stack.extend(each.values())
-        elif isinstance(each, list):
-            stack.extend(each)
-        elif isinstance(each, str | int | float) and not isinstance(each, bool):
-            yield str(each)
+def written(content: Any) -> str:
+    """A digest as text."""
+    return content if isinstance(content, str) else json_text(content)

@@ -1,230 +1,171 @@
-"""Folding: old units become one text that holds their values beside their field names."""
+"""Folding: which old units become one text, and what of their values that text holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from ctxkit.core.items import Part, PartKind, Role
-from ctxkit.core.provider import Entry, Provider
-from ctxkit.jsons import json_text
-from ctxkit.literals import Rank, as_json, rank, telling, words_of
-from ctxkit.strategies.digesting import Leaf, fields_of, leaves, normal, pruned, values_of
+from ctxkit.core.conversation import Unit
+from ctxkit.core.edits import Plan, Replace
+from ctxkit.core.items import PartKind
+from ctxkit.core.provider import Entry
+from ctxkit.core.view import View
+from ctxkit.errors import PlanRejected
+from ctxkit.literals import as_json, tokens_of
+from ctxkit.strategies.digesting import fields_of
+from ctxkit.strategies.packing import Known, packed, steps_of
 
-__all__ = ["Known", "packed", "steps_of"]
-import os
-COMPLETE = float(os.environ.get("COMPLETE", "3"))
-MODEST = float(os.environ.get("MODEST", "0.2"))
+__all__ = ["Fold", "asked_of"]
+
+WHOLE_SHARE = 0.2
+"""Of the room for what may be folded: the newest units that fit into it stay whole."""
+
+ENVELOPE = 60
+"""Tokens of a fold beside its text: mark, title, fence, the entry around it."""
+
+SPARE = 6
+"""Tokens that a second attempt leaves free, so that it need not be followed by a third."""
+
+ATTEMPTS = 3
+
+MAX_ENTRIES = 2_000
+"""Originals from which one digest is made; older ones have had their time."""
+
+RECENT_UNITS = 4
+"""The newest live units: what they talk about is what is going on."""
+
+NOTHING = "nothing that later steps are likely to need"
 
 
 @dataclass(frozen=True)
-class Known:
-    asked: frozenset[str]
-    used: frozenset[str]
-    now: frozenset[str]
+class Fold:
+    """A plan that folds old units, and whether all that is likely to be needed is in the text."""
+
+    plan: Plan
+    whole: bool = False
+
+    @classmethod
+    def of(cls, view: View, *, kind: str, exclude: frozenset[str] = frozenset()) -> Fold:
+        """Fold the oldest units until the target is met.
+
+        First beside the folds that are there already, so that the prompt's prefix lasts; when that would lose
+        something, all folds become one, made anew from the originals.
+
+        Args:
+            kind: the strategy's kind; what bears it was folded by it.
+            exclude: names of tools whose results are not folded.
+        """
+        free = [
+            unit
+            for unit in view.free()
+            if (not unit.synthetic or unit.items[0].edited == kind)
+            and not any(call.name in exclude for item in unit.items for call in item.shape.calls)
+        ]
+        arrived = [unit for unit in free if not unit.synthetic]
+        if not arrived:
+            return cls(Plan())
+        if len(arrived) < len(free):
+            beside = _Folding(view, arrived).fold()
+            if beside.whole and beside.plan:
+                return beside
+        return _Folding(view, free).fold()
 
 
-@dataclass
-class Step:
-    """One line of a fold: something said, or a call with its results."""
+class _Folding:
+    """An attempt to fold the oldest of some units."""
 
-    name: str
-    said: bool
-    value: Any
-    facts: list[Leaf] = field(default_factory=list)
-    arguments: int = 0
-    scores: list[float] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
+    def __init__(self, view: View, units: Sequence[Unit]) -> None:
+        self._view = view
+        self._units = units
+        self._room = sum(unit.tokens for unit in units) - view.over
 
-    def line(self, keep: Sequence[bool]) -> str:
-        if self.said:
-            text = " ".join(leaf.value for leaf, kept in zip(self.facts, keep, strict=True) if kept)
-            return f"{self.name}: {text}" if text else ""
-        value = pruned(self.value, iter(keep))
-        if value is None:
-            return ""
-        arguments, *results = (value.get(key) for key in ("a", "r"))
-        shown = [self.name]
-        if arguments is not None:
-            shown.append(json_text(arguments))
-        if results[0] is not None:
-            shown.append("-> " + " ".join(each if isinstance(each, str) else json_text(each) for each in results[0]))
-        return " ".join(shown)
+    def fold(self) -> Fold:
+        best, over = self._fold(self._old(int(self._room * WHOLE_SHARE)))
+        if over or not best.plan:
+            every, left = self._fold(self._units)
+            best = every if every.plan and (left < over or not best.plan) else best
+        return best
 
+    def _old(self, spared: int) -> Sequence[Unit]:
+        """The units but for the newest ones, as many as fit into `spared` tokens."""
+        end = len(self._units)
+        while end and self._units[end - 1].tokens <= spared:
+            end -= 1
+            spared -= self._units[end].tokens
+        return self._units[:end]
 
-def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
-    made: list[Step] = []
-    calls: dict[str | None, Step] = {}
-    for entry in entries:
-        shape = provider.shape(entry)
-        names = {call.id: call.name for call in shape.calls}
-        for part in provider.parts(entry):
-            match part.kind:
-                case PartKind.TEXT if part.text.strip():
-                    who = "user" if shape.role is Role.USER else "assistant"
-                    made.append(Step(who, True, part.text))
-                case PartKind.ARGUMENTS:
-                    step = Step(part.name or names.get(part.call, ""), False, {"a": normal(as_json(part.text)), "r": []})
-                    calls[part.call] = step
-                    made.append(step)
-                case PartKind.RESULT:
-                    found = calls.get(part.call)
-                    if found is None:
-                        found = Step(part.name, False, {"a": None, "r": []})
-                        made.append(found)
-                    value = as_json(part.text)
-                    found.value["r"].append(normal(part.text if value is None else value))
-    for step in made:
-        if step.said:
-            sentences = list(dict.fromkeys(telling(step.value)))
-            if step.name == "user" and len(step.value) < 300:
-                sentences = [" ".join(step.value.split())]
-            step.facts = [Leaf("", sentence) for sentence in sentences]
-        else:
-            step.facts = list(leaves(step.value))
-            step.arguments = sum(1 for _ in leaves(step.value['a']))
-    return made
-
-
-def packed(steps: list[Step], budget: int, known: Known, count: Any, live: set[str]) -> tuple[str, bool]:
-    """The text, and whether all that scores as a key is in it."""
-    _score(steps, known, count, live)
-    order = sorted(
-        ((step.scores[k], at, k) for at, step in enumerate(steps) for k in range(len(step.facts)) if step.scores[k] > 0),
-        key=lambda each: (-each[0], -each[1], each[2]),
-    )
-    if not order:
-        return "", True
-    ranked = order
-    order = order[: _worth(steps, order, budget)]
-    low, high = 0, len(order)
-    best = ""
-    fill = _filled(steps, order, budget)
-    for _ in range(8):
-        text = _written(steps, order[:fill])
-        size = count(text)
-        if size <= budget:
-            if fill > low:
-                low, best = fill, text
-            if fill >= len(order) or size > 0.95 * budget:
+    def _fold(self, old: Sequence[Unit]) -> tuple[Fold, int]:
+        """The fold of these units, and how far from the target it ends."""
+        nothing = Fold(Plan()), self._view.over
+        if not old:
+            return nothing
+        budget = self._room - sum(unit.tokens for unit in self._units[len(old) :]) - ENVELOPE
+        digest = _Digest(self._view, old)
+        for _ in range(ATTEMPTS):
+            text, whole = digest.text(budget) if budget > 0 else ("", False)
+            ids = tuple(unit.id for unit in old)
+            plan = Plan.of(Replace(ids, text or NOTHING, "old steps; their values are kept"))
+            try:
+                over = self._view.after(plan).over
+            except PlanRejected:
+                return nothing
+            if not over or budget <= 0:
                 break
-            fill = min(high, max(fill + 1, int(fill * budget / max(1, size))))
-            if fill <= low or fill >= high and high != len(order):
-                break
-        else:
-            high = fill
-            fill = max(low, min(fill - 1, int(fill * budget / size)))
-            if fill <= low:
-                break
-    whole = low >= len(ranked) or ranked[low][0] < COMPLETE
-    return best, whole
+            budget -= over + SPARE
+        return Fold(plan, whole and not over), over
 
 
-F0 = float(os.environ.get("F0", "1.5"))
-SMALL = int(os.environ.get("SMALL", "100"))
-F1 = float(os.environ.get("F1", "3"))
+class _Digest:
+    """What old units say, from their originals, for texts of any size."""
+
+    def __init__(self, view: View, old: Sequence[Unit]) -> None:
+        gone = {unit.id for unit in old}
+        self._view = view
+        self._provider = view.setting.meter.provider
+        self._live = [unit for unit in view.units if unit.id not in gone]
+        self._entries = _originals(view, old)
+
+    def text(self, budget: int) -> tuple[str, bool]:
+        """See `packed`."""
+        return packed(self._steps, budget, self._known, self._view.count)
+
+    @cached_property
+    def _steps(self):  # type: ignore[no-untyped-def]
+        return steps_of(self._entries, self._provider)
+
+    @cached_property
+    def _known(self) -> Known:
+        received = [item.raw for unit in self._live for item in unit.items if not item.synthetic]
+        kept = [unit for unit in self._live if unit.synthetic or unit.said_by_user]
+        live = {token for unit in kept for token in tokens_of(unit.text)}
+        live.update(
+            str(leaf.value)
+            for step in steps_of(received, self._provider)
+            if not step.said
+            for leaf in step.facts
+        )
+        recent = {token for unit in self._live[-RECENT_UNITS:] for token in tokens_of(unit.text)}
+        asked = _asked([*self._entries, *received], self._view)
+        return Known(asked, frozenset(recent), frozenset(live))
 
 
-def _worth(steps: list[Step], order: list[tuple[float, int, int]], budget: int) -> int:
-    used, lines = 0, set()
-    for n, (score, at, k) in enumerate(order):
-        used += steps[at].sizes[k] + (0 if at in lines else 6)
-        lines.add(at)
-        if used > max(SMALL, budget * max(MODEST, (score - F0) / F1)):
-            return n
-    return len(order)
+def _originals(view: View, units: Sequence[Unit]) -> list[Entry]:
+    """What units were made from, as it arrived, in order."""
+    ids: set[int] = set()
+    for item in (item for unit in units for item in unit.items):
+        ids.update(*item.stands_for)
+        if not item.synthetic:
+            ids.add(item.id)
+    return [view.setting.original(id) for id in sorted(ids)[-MAX_ENTRIES:]]
 
 
-def _filled(steps: list[Step], order: list[tuple[float, int, int]], budget: int) -> int:
-    used, lines = 0, set()
-    for n, (_, at, k) in enumerate(order):
-        used += steps[at].sizes[k] + (0 if at in lines else 6)
-        lines.add(at)
-        if used > budget:
-            return max(1, n)
-    return len(order)
+def asked_of(view: View) -> frozenset[str]:
+    """The field names that the calls in sight were given, as words."""
+    return _asked([item.raw for item in view.state.items if item.shape.calls], view)
 
 
-def _written(steps: list[Step], chosen: list[tuple[float, int, int]]) -> str:
-    keep = [[False] * len(step.facts) for step in steps]
-    for _, at, k in chosen:
-        keep[at][k] = True
-    lines = [step.line(mask) for step, mask in zip(steps, keep, strict=True) if any(mask)]
-    return "\n".join(line for line in lines if line)
-
-
-ARGF = float(os.environ.get('ARGF','0.3'))
-REPEATED = float(os.environ.get("REPEATED", "0.3"))
-LIVE = float(os.environ.get("LIVE", "0.5"))
-RECENT = float(os.environ.get("RECENT", "1.0"))
-DECAY = float(os.environ.get("DECAY", "0.85"))
-GENERIC = frozenset("id ids key code number no name names list type".split())
-
-
-def _score(steps: list[Step], known: Known, count: Any, live: set[str]) -> None:
-    seen: set[str] = set()
-    topics = {_singular(word) for name in known.asked for word in name.split()} - GENERIC
-    ago = 0
-    for at in range(len(steps) - 1, -1, -1):
-        step = steps[at]
-        recent = RECENT * DECAY ** (len(steps) - 1 - at)
-        related = 0.0
-        if not step.said and any(
-            rank(leaf.field, leaf.value) >= Rank.KEY and str(leaf.value) in known.now for leaf in step.facts
-        ):
-            related = 0.75
-        step.scores, step.sizes = [], []
-        last = ""
-        tops, own = 0.0, {leaf.key for leaf in step.facts[step.arguments:]}
-        for n, leaf in enumerate(step.facts):
-            if step.said:
-                size = count(leaf.value) + 1
-                score = (2.4 if step.name == "user" else 1.4) + recent + SAID * 0.5**ago - size / 60
-                if leaf.value in seen:
-                    score = 0
-                seen.add(leaf.value)
-            else:
-                size = count(f'"{leaf.field}":"{leaf.value}",' if leaf.field != last else f'"{leaf.value}",')
-                level = rank(leaf.field, leaf.value, known.asked)
-                score = float(level)
-                if score:
-                    words = words_of(leaf.field)
-                    if level >= Rank.KEY and " ".join(words) in known.asked:
-                        score += 0.5
-                    if level >= Rank.ID and not topics.isdisjoint(map(_singular, words)):
-                        score += 0.75
-                    score += recent + related - size / 60
-                    if leaf.key in seen:
-                        score *= REPEATED if n >= step.arguments else ARGF
-                    elif level >= Rank.KEY and str(leaf.value) in live:
-                        score *= LIVE if n >= step.arguments else max(LIVE, ARGF)
-                    if score > 3 and n >= step.arguments:
-                        tops = max(tops, score)
-                seen.add(leaf.key)
-            last = leaf.field
-            step.scores.append(score)
-            step.sizes.append(size)
-        ago += step.said
-
-
-SAID = float(os.environ.get("SAID", "2.5"))
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if word.endswith("s") and len(word) > 3 else word
-
-
-def shrunk(value: Any, name: str, handle: str, asked: frozenset[str], least: Rank = Rank.FACT) -> Any:
-    """A result in place."""
-    from ctxkit.core.marks import marked
-
-    mark = marked(f"digest of {handle}")
-    whole = as_json(value) if isinstance(value, str) else value
-    if whole is None:
-        lines = list(dict.fromkeys(telling(value)))
-        return mark + "\n" + "\n".join(lines)
-    whole = normal(whole)
-    cut = pruned(whole, iter([rank(leaf.field, leaf.value, asked) >= least for leaf in leaves(whole)]))
-    made = {"_ctxkit": mark, **(cut or {})} if not isinstance(cut, list) else {"_ctxkit": mark, "items": cut}
-    return made if isinstance(value, dict) else json_text(made)
+def _asked(entries: Sequence[Entry], view: View) -> frozenset[str]:
+    parts = (part for entry in entries for part in view.setting.meter.provider.parts(entry))
+    arguments = (as_json(part.text) for part in parts if part.kind is PartKind.ARGUMENTS)
+    return frozenset(name for each in arguments for name in fields_of(each))

@@ -4,12 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from ctxkit import Budget, ConfigError
+from ctxkit.core.budget import AIM_SHARE
 
 
 def test_the_limit_is_the_window_less_the_reply() -> None:
     budget = Budget(window=8_000, reply=1_000)
-    assert (budget.limit, budget.start, budget.target(0), budget.least_gain) == (7_000, 7_000, 4_200, 350)
-    assert budget.target(held=2_000) == 2_000 + 3_000
+    assert (budget.limit, budget.start, budget.target(0), budget.least_gain) == (7_000, 7_000, int(7_000 * AIM_SHARE), 350)
+    assert budget.target(held=2_000) == 2_000 + int(5_000 * AIM_SHARE)
 
 
 def test_marks_may_be_given() -> None:

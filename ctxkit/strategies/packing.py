@@ -1,0 +1,237 @@
+"""Packing: the values of old steps, the likeliest to be needed first, as one text of a given size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxkit.core.items import PartKind, Role
+from ctxkit.core.provider import Entry, Provider
+from ctxkit.jsons import json_text
+from ctxkit.literals import Rank, as_json, rank, telling, words_of
+from ctxkit.strategies.digesting import Leaf, leaves, normal, pruned, read
+
+__all__ = ["Known", "Step", "packed", "steps_of"]
+
+SHORT_WORDS = 300
+"""Characters of a user's message up to which it is kept as a whole or not at all."""
+
+USER_SCORE, MODEL_SCORE = 2.4, 1.4
+"""What a sentence is worth, on the scale of `Rank`."""
+
+NEWEST_SAID = 0.7
+"""What the newest thing said is worth more, half of it for the one before, and so on."""
+
+NEWEST_STEP, STEP_DECAY = 1.0, 0.85
+"""What the newest step is worth more, and how that fades from step to step."""
+
+ASKED, TOPICAL, RELATED = 0.5, 0.75, 0.75
+"""What is added for a field that calls were given, for an identifier of a thing that calls are about (`orders`
+when a call was given `order_id`), and for a step that shares a value with what is being talked about."""
+
+REPEATED, LIVE = 0.3, 0.5
+"""What is left of the worth of a value that a newer step says too, and of one that stays in a live step."""
+
+PER_TOKEN = 1 / 60
+"""What a token of size costs."""
+
+FREE_TOKENS = 200
+"""Up to this many tokens everything is taken; beyond, only what is worth its share of the budget."""
+
+FREE_SHARE, WORTHLESS, STEEP = 0.2, 2.0, 3.0
+"""What scores `WORTHLESS` may fill `FREE_SHARE` of the budget, what scores `WORTHLESS + STEEP` all of it. A digest
+that is not filled to the brim leaves room for what comes, and the prompt cache lasts longer."""
+
+NEEDED = 4.0
+"""The score from which on a value that was left out is missed."""
+
+LINE_TOKENS = 6
+"""Tokens of a line beside its values: the name of the tool, brackets."""
+
+_GENERIC = frozenset("id ids key code number no name names list type".split())
+
+
+@dataclass(frozen=True)
+class Known:
+    """What scoring goes by: the field names that calls were given, words of what is being talked about, and the
+    values that stay in sight."""
+
+    asked: frozenset[str]
+    now: frozenset[str]
+    live: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a digest: what somebody said (`facts` are its sentences), or a call with its results.
+
+    The first `arguments` facts of a call are those of its arguments.
+    """
+
+    name: str
+    said: bool
+    value: Any
+    facts: tuple[Leaf, ...]
+    arguments: int = 0
+
+    def line(self, keep: Sequence[bool]) -> str:
+        """The line with some of the facts, "" without any."""
+        if self.said:
+            told = [leaf.value for leaf, kept in zip(self.facts, keep, strict=True) if kept]
+            return f"{self.name}: {' '.join(told)}" if told else ""
+        mask = iter(keep)
+        asked, *results = (pruned(each, mask) for each in self.value)
+        shown = [self.name] if asked is None else [self.name, json_text(asked)]
+        answers = [each if isinstance(each, str) else json_text(each) for each in results if each is not None]
+        if answers:
+            shown += ["->", *answers]
+        return " ".join(shown) if len(shown) > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A fact of a step: where it is, its worth, its size."""
+
+    score: float
+    step: int
+    fact: int
+    tokens: int
+
+
+def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
+    """Entries as steps, in order; a result belongs to the line of its call."""
+    lines: list[tuple[str, bool, list[Any]]] = []
+    calls: dict[str | None, list[Any]] = {}
+    for entry in entries:
+        shape = provider.shape(entry)
+        names = {call.id: call.name for call in shape.calls}
+        for part in provider.parts(entry):
+            match part.kind:
+                case PartKind.TEXT if part.text.strip():
+                    who = "user" if shape.role is Role.USER else "assistant"
+                    lines.append((who, True, [part.text]))
+                case PartKind.ARGUMENTS:
+                    calls[part.call] = [normal(as_json(part.text))]
+                    lines.append((part.name or names.get(part.call, "call"), False, calls[part.call]))
+                case PartKind.RESULT:
+                    if part.call not in calls:
+                        calls[part.call] = [None]
+                        lines.append((part.name or "call", False, calls[part.call]))
+                    calls[part.call].append(read(part.text))
+    return [_said(who, said[0]) if is_said else _called(who, said) for who, is_said, said in lines]
+
+
+def _said(who: str, text: str) -> Step:
+    whole = who == "user" and len(text) <= SHORT_WORDS
+    sentences = [" ".join(text.split())] if whole else dict.fromkeys(telling(text))
+    return Step(who, True, None, tuple(Leaf("", sentence) for sentence in sentences))
+
+
+def _called(name: str, value: list[Any]) -> Step:
+    asked = sum(1 for _ in leaves(value[0]))
+    return Step(name, False, value, tuple(leaf for each in value for leaf in leaves(each)), asked)
+
+
+def packed(
+    steps: Sequence[Step], budget: int, known: Known, count: Callable[[str], int]
+) -> tuple[str, bool]:
+    """The text, of at most `budget` tokens, and whether all that is likely to be needed is in it."""
+    ranked = sorted(_scored(steps, known, count), key=lambda each: (-each.score, -each.step, each.fact))
+    taken = _affordable(ranked, budget, 1.0)
+    text = _written(steps, ranked[:taken])
+    estimated = _tokens(ranked[:taken])
+    if estimated:
+        taken = _affordable(ranked, budget, count(text) / estimated)
+        text = _written(steps, ranked[:taken])
+    while taken and (size := count(text)) > budget:
+        taken = min(taken - 1, int(taken * budget / size))
+        text = _written(steps, ranked[:taken])
+    return text, taken == len(ranked) or ranked[taken].score < NEEDED
+
+
+def _affordable(ranked: Sequence[_Scored], budget: int, ratio: float) -> int:
+    """How many of the facts are worth their place; `ratio` is that of real to estimated tokens."""
+    used, lines = 0, set()
+    for taken, each in enumerate(ranked):
+        used += each.tokens + (0 if each.step in lines else LINE_TOKENS)
+        lines.add(each.step)
+        share = min(1.0, max(FREE_SHARE, (each.score - WORTHLESS) / STEEP))
+        if used * ratio > min(budget, max(FREE_TOKENS, budget * share)):
+            return taken
+    return len(ranked)
+
+
+def _tokens(facts: Sequence[_Scored]) -> int:
+    return sum(each.tokens for each in facts) + LINE_TOKENS * len({each.step for each in facts})
+
+
+def _written(steps: Sequence[Step], facts: Iterable[_Scored]) -> str:
+    masks: dict[int, list[bool]] = {}
+    for each in facts:
+        masks.setdefault(each.step, [False] * len(steps[each.step].facts))[each.fact] = True
+    lines = (steps[at].line(masks[at]) for at in sorted(masks))
+    return "\n".join(line for line in lines if line)
+
+
+def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> Iterator[_Scored]:
+    """The facts that are worth anything, newest step first."""
+    seen: set[str] = set()
+    topics = {_singular(word) for name in known.asked for word in name.split()} - _GENERIC
+    said_after = 0
+    for at in range(len(steps) - 1, -1, -1):
+        step, newest = steps[at], NEWEST_STEP * STEP_DECAY ** (len(steps) - 1 - at)
+        if step.said:
+            yield from _scored_words(step, at, newest + NEWEST_SAID * 0.5**said_after, seen, count)
+            said_after += 1
+        else:
+            yield from _scored_call(step, at, newest, known, topics, seen, count)
+
+
+def _scored_words(
+    step: Step, at: int, bonus: float, seen: set[str], count: Callable[[str], int]
+) -> Iterator[_Scored]:
+    base = USER_SCORE if step.name == "user" else MODEL_SCORE
+    for number, leaf in enumerate(step.facts):
+        if leaf.value not in seen:
+            seen.add(leaf.value)
+            tokens = count(leaf.value) + 1
+            yield _Scored(base + bonus - tokens * PER_TOKEN, at, number, tokens)
+
+
+def _scored_call(
+    step: Step,
+    at: int,
+    bonus: float,
+    known: Known,
+    topics: set[str],
+    seen: set[str],
+    count: Callable[[str], int],
+) -> Iterator[_Scored]:
+    keys = (leaf for leaf in step.facts if rank(leaf.field, leaf.value) >= Rank.KEY)
+    bonus += RELATED if any(str(leaf.value) in known.now for leaf in keys) else 0.0
+    field_before = ""
+    for number, leaf in enumerate(step.facts):
+        level = rank(leaf.field, leaf.value, known.asked)
+        if level is not Rank.NOTHING:
+            named = f'"{leaf.field}":' if leaf.field != field_before else ""
+            tokens = count(f'{named}"{leaf.value}",')
+            score = _worth(leaf, level, known, topics) + bonus - tokens * PER_TOKEN
+            if leaf.key in seen:
+                score *= REPEATED
+            elif level >= Rank.KEY and str(leaf.value) in known.live:
+                score *= LIVE
+            yield _Scored(score, at, number, tokens)
+        seen.add(leaf.key)
+        field_before = leaf.field
+
+
+def _worth(leaf: Leaf, level: Rank, known: Known, topics: set[str]) -> float:
+    words = words_of(leaf.field)
+    asked = level >= Rank.KEY and " ".join(words) in known.asked
+    topical = level >= Rank.ID and not topics.isdisjoint(map(_singular, words))
+    return int(level) + ASKED * asked + TOPICAL * topical
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
