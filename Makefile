@@ -10,7 +10,7 @@ PLUGINS := $(wildcard plugins/*/pyproject.toml)
 TESTS := tests $(wildcard plugins/*/tests)
 CODE := ctxkit tests examples benchmarks $(wildcard plugins)
 
-.PHONY: demo install test test-long check lint format docs bench clean
+.PHONY: demo install test test-long check lint format docs shown bench clean
 
 demo: $(VENV)/.base  ## compress a real conversation and show what was done
 	@mkdir -p build
@@ -39,6 +39,9 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev  ## run everything that the documentation shows
 	$(PY) -m pytest tests/test_docs.py tests/test_examples.py tests/test_architecture.py
+
+shown: $(VENV)/.dev  ## write anew what README and examples say that they print; then read the diff
+	CTXKIT_WRITE=1 $(PY) -m pytest tests/test_examples.py tests/test_docs.py
 
 bench: $(VENV)/.dev  ## speed; and with recorded conversations in CORPUS, what survives and what would be refused
 	$(PY) benchmarks/speed.py

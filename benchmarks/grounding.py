@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxkit import Budget, BudgetExceededError, ConfigError, ContextManager, OpenCallsError
-from ctxkit.core.items import Part, PartKind, Role
+from ctxkit.core.items import PartKind, Role
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import Meter
 from ctxkit.providers import provider

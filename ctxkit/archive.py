@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ctxkit.core.edits import Replace
+from ctxkit.core.edits import Drop, Edit, Replace, Strip
 from ctxkit.core.items import Item
 from ctxkit.core.kernel import Applied
 from ctxkit.core.provider import Entry
@@ -64,11 +64,17 @@ class Archive:
         for each in applied:
             if each.handle and each.ids:
                 self.kept.pop(each.handle, None)
-                self.kept[each.handle] = Kept(each.ids, _fate(each), each.edit.by, each.edit.why)
+                self.kept[each.handle] = Kept(each.ids, _fate(each.edit), each.edit.by, each.edit.why)
         self.past.append(past)
 
 
-def _fate(applied: Applied) -> str:
-    if applied.tokens_after == 0:
-        return "dropped"
-    return "summarised" if isinstance(applied.edit, Replace) else "shortened"
+def _fate(edit: Edit) -> str:
+    match edit:
+        case Drop():
+            return "dropped"
+        case Replace():
+            return "summarised"
+        case Strip():
+            return "stripped"
+        case _:
+            return "shortened"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -91,8 +91,8 @@ def _refusal(before: View, after: View, least_gain: int) -> str:
     return ""
 
 
-def check_fits(view: View) -> None:
-    """Raise BudgetExceededError, naming what cannot shrink, when a request is over its limit."""
+def check_fits(view: View, failures: Sequence[Failure] = ()) -> None:
+    """Raise BudgetExceededError, naming what cannot shrink and what failed, when a request is over its limit."""
     limit = view.budget.limit
     if view.tokens <= limit:
         return
@@ -100,13 +100,21 @@ def check_fits(view: View) -> None:
     raise BudgetExceededError(
         f"the smallest request that was reached has {view.tokens} tokens, {view.tokens - limit} over the limit of "
         f"{limit} (window {view.budget.window} less reply {view.budget.reply}); "
-        f"what cannot be reduced: {', '.join(fixed) or 'nothing'}. "
+        f"what cannot be reduced: {', '.join(fixed) or 'nothing'}. {_left(view)}"
+        f"{''.join(f'{each.by} failed: {each.why}. ' for each in failures)}"
         "Raise the window, shorten these, or choose a strategy that folds more",
         needed=view.tokens,
         limit=limit,
         by_region=view.regions,
         fixed=fixed,
+        failures=tuple(f"{each.by}: {each.why}" for each in failures),
     )
+
+
+def _left(view: View) -> str:
+    free = view.free()
+    tokens = sum(unit.tokens for unit in free)
+    return f"The strategy left {tokens} tokens in {len(free)} other steps and messages. " if free else ""
 
 
 def _fixed(view: View) -> list[str]:

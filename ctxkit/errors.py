@@ -105,6 +105,7 @@ class BudgetExceededError(CtxkitError):
         limit: tokens that a request may have (window less reply).
         by_region: tokens of that request by region, "tools" (the schemas) included.
         fixed: what cannot shrink, one line each.
+        failures: strategies that failed on the way, and why, one line each.
     """
 
     def __init__(
@@ -115,12 +116,14 @@ class BudgetExceededError(CtxkitError):
         limit: int,
         by_region: Mapping[str, int],
         fixed: Sequence[str] = (),
+        failures: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.needed = needed
         self.limit = limit
         self.by_region = dict(by_region)
         self.fixed = tuple(fixed)
+        self.failures = tuple(failures)
 
 
 class ProviderFormatError(CtxkitError, ValueError):

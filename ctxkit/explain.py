@@ -17,7 +17,8 @@ class Explanation:
 
     Attributes:
         position: where it stands in the input, counted from 0.
-        fate: "present", "pinned", "shortened", "summarised" or "dropped".
+        fate: "present", "pinned", "moved" (a late result, to its call), "shortened", "stripped" (of reasoning),
+            "summarised" or "dropped".
         why: the reason on record.
         by: the kind of the strategy that decided, "" for none.
         handle: the name under which the original can be read, "" for what is present as it arrived.
@@ -48,8 +49,9 @@ def _explained(
     changed = now is not None and bool(now.edited) and now.raw is not item.raw
     if last is not None and (gone or changed):
         handle, kept = last
-        fate = kept.fate if gone else "shortened"
-        return Explanation(item.id, fate, kept.why, kept.by, handle)
+        return Explanation(item.id, kept.fate, kept.why, kept.by, handle)
+    if changed or item.id in merged:
+        return Explanation(item.id, "moved", "a result that came late stands with its call, or as a note")
     if item.unit in view.fixed:
         return Explanation(item.id, "pinned", "nothing may change it")
     return Explanation(item.id, "present", "as it arrived")

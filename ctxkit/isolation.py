@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxkit.core.view import View
 from ctxkit.errors import PlanError
-from ctxkit.strategy import CompressionStrategy, Services
+from ctxkit.strategy import CompressionStrategy, Services, TooSlow
 
 __all__ = ["plan_in_process"]
 
@@ -22,19 +22,22 @@ async def plan_in_process(strategy: CompressionStrategy, view: View, services: S
     `services.original` answers for what the view itself shows; handles of earlier compactions are unknown there.
 
     Raises:
-        TimeoutError: it took longer than `strategy.timeout_s`; the process was killed.
+        TooSlow: it took longer than `strategy.timeout_s`; the process was killed.
         PlanError: it raised, or the process died.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     bare = replace(services, original=_unreachable)
-    process = context.Process(target=_work, args=(theirs, strategy, view, bare), daemon=True)
+    there = {item.id: view.original(item) for item in view.state.items}
+    setting = replace(view.setting, original=there.__getitem__, taken=_never_taken)
+    shown = replace(view, setting=setting, past=tuple(view.past))
+    process = context.Process(target=_work, args=(theirs, strategy, shown, bare), daemon=True)
     process.start()
     theirs.close()
     try:
         if not await asyncio.to_thread(ours.poll, strategy.timeout_s):
-            raise TimeoutError
-        outcome, value = ours.recv()
+            raise TooSlow
+        outcome, value = await asyncio.to_thread(ours.recv)
     except EOFError as error:
         raise PlanError(f"its process died with exit code {process.exitcode}") from error
     finally:
@@ -56,6 +59,10 @@ def _work(pipe: Connection, strategy: CompressionStrategy, view: View, services:
 
 async def _awaited(made: Any) -> Any:
     return await made
+
+
+def _never_taken(handle: str, ids: tuple[range, ...]) -> bool:
+    return False
 
 
 def _unreachable(handle: str) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any
@@ -33,23 +33,28 @@ LONGEST_KEY = 200
 SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""
 
-ID_WORDS = frozenset(
-    "id ids uuid guid key code number numbers no ref reference sku isbn sha hash 编号 订单 代码".split()
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ID_WORDS = _words(
+    "id ids uuid guid key code number numbers no ref reference sku isbn sha hash 编号 订单 代码"
 )
 """Words of field names whose values are identifiers, whatever the API."""
 
-KEY_WORDS = frozenset(
-    "codes class category cabin name names title label email mail phone mobile "
+KEY_WORDS = _words(
+    "codes class category name names title label email mail phone mobile "
     "tel url uri link path file filename folder directory date dob day birth deadline city state country zip postcode "
     "street address account user username login customer order version commit branch error exception "
     "symbol ticker doi iban imei serial token host domain origin destination location from to ip port table column "
-    "号码 名称 姓名 电话 地址 日期 时间 账号 邮箱 城市 网址 车牌".split()
+    "号码 名称 姓名 电话 地址 日期 时间 账号 邮箱 城市 网址 车牌"
 )
 """Words of field names whose values calls take over as they are, whatever the API."""
 
-FACT_WORDS = frozenset(
+FACT_WORDS = _words(
     "amount amounts price prices cost costs fee fees total balance status type kind method plan level "
-    "size color currency rating score quantity limit 价格 金额 费用 评分 状态 类型 数量 门票 人均".split()
+    "size color currency rating score quantity limit 价格 金额 费用 评分 状态 类型 数量 门票 人均"
 )
 """Words of field names whose values, however short, decide something."""
 
@@ -106,20 +111,25 @@ _CHINESE = tuple(word for word in sorted(KEY_WORDS | ID_WORDS) if not word.isasc
 
 
 def _by_look(text: str, named: Rank) -> Rank:
-    """What a string looks like beside its name: an identifier, a date, a short value or prose."""
+    """What a string looks like beside its name: an identifier, a date, a time, a short value or prose."""
     if len(text) > LONGEST_KEY:
         return Rank.DETAIL
     if _DATE.match(text):
         return Rank.FACT if ":" in text else Rank.KEY
     if _TIME.match(text):
-        return max(Rank.DETAIL, min(named, Rank.KEY) if named is not Rank.ID else Rank.KEY)
+        return Rank.KEY if named >= Rank.KEY else Rank.DETAIL
     if _TOKEN.fullmatch(text) and len(text) >= 3:
-        digits = sum(c.isdigit() for c in text)
-        if digits and digits < len(text) or digits >= 6:
-            return max(named, Rank.ID if digits >= 2 or text.isupper() else Rank.KEY)
-        if (text.isupper() and text.isascii() and len(text) < 9) or "@" in text or "/" in text:
-            return max(named, Rank.KEY)
+        return max(named, _token_rank(text))
     return max(named, Rank.FACT if len(text) <= SHORT else Rank.DETAIL)
+
+
+def _token_rank(text: str) -> Rank:
+    """What a string without white space looks like: letters and digits mixed are an identifier."""
+    digits = sum(map(str.isdigit, text))
+    if digits >= 6 or 0 < digits < len(text):
+        return Rank.ID if digits >= 2 or text.isupper() else Rank.KEY
+    code = text.isupper() and text.isascii() and len(text) < 9
+    return Rank.KEY if code or "@" in text or "/" in text else Rank.FACT
 
 
 def tokens_of(text: str) -> Iterator[str]:
@@ -160,7 +170,7 @@ def _is_pair(line: str) -> bool:
 
 def as_json(text: str) -> Any:
     """The object or list that a text is in JSON, None when it is none (or one nested too deeply to read)."""
-    if not text.lstrip()[:1] in ("{", "["):
+    if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
         value = json.loads(text)

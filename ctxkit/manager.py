@@ -14,12 +14,12 @@ from ctxkit.archive import Archive
 from ctxkit.core.arrivals import Arrival, append
 from ctxkit.core.budget import Budget
 from ctxkit.core.edits import Edit, Pin, Plan, Remember, Retract, Unpin
-from ctxkit.core.facts import Fact
+from ctxkit.core.facts import USER, Fact
 from ctxkit.core.items import Item
 from ctxkit.core.kernel import Setting, apply
 from ctxkit.core.profile import note_facts
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter, State, open_tail, wire
+from ctxkit.core.state import Meter, State, open_tail, stand_ins, wire
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome, check_fits, compact, due, run_sync
 from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
@@ -189,11 +189,11 @@ class ContextManager:
         """
         if not 0 <= confidence <= 1:
             raise ConfigError(f"confidence is a number from 0 to 1, not {confidence!r}", path="confidence")
-        self._edit(Remember(Fact(key, value, confidence), by="user"))
+        self._edit(Remember(Fact(key, value, confidence), by=USER))
 
     def forget(self, key: str) -> None:
         """Take a fact back."""
-        self._edit(Retract(key, by="user"))
+        self._edit(Retract(key, by=USER))
 
     def pin(self, *positions: int, until: int | None = None) -> None:
         """Keep messages as they are, with the step they belong to.
@@ -206,12 +206,12 @@ class ContextManager:
             ConversationError: there is no such message, or it was left out already.
         """
         with self._lock:
-            self._edit(Pin(self._units(positions), until, by="user"))
+            self._edit(Pin(self._units(positions), until, by=USER))
 
     def unpin(self, *positions: int) -> None:
         """Take pins off again. The current user message and system text stay pinned all the same."""
         with self._lock:
-            self._edit(Unpin(self._units(positions), by="user"))
+            self._edit(Unpin(self._units(positions), by=USER))
 
     def _units(self, positions: Sequence[int]) -> tuple[int, ...]:
         units = {item.id: item.unit for item in self._state.items}
@@ -258,46 +258,52 @@ class ContextManager:
             StrategyError: a strategy failed, and `strict` is set.
         """
         started = time.perf_counter()
-        view = self._gather(tools)
-        trigger = self._due(view)
-        outcome = await self._compress(view) if trigger else None
-        return self._structure(outcome, view, trigger, started)
+        snapshot = self._gather(tools)
+        selected = self._select(snapshot.view)
+        done = await self._compress(snapshot) if selected.wanted else _Done(snapshot.view, selected)
+        return self._structure(done, started)
 
     def prepare_sync(self, tools: Any = None) -> Request:
         """`prepare` for a caller that cannot await; it may be called inside a running event loop too."""
         started = time.perf_counter()
-        view = self._gather(tools)
-        trigger = self._due(view)
-        outcome = run_sync(lambda: self._compress(view)) if trigger else None
-        return self._structure(outcome, view, trigger, started)
+        snapshot = self._gather(tools)
+        selected = self._select(snapshot.view)
+        if selected.wanted:
+            return self._structure(run_sync(lambda: self._compress(snapshot)), started)
+        return self._structure(_Done(snapshot.view, selected), started)
 
     def compact(self) -> Report:
         """Compact now, whatever the triggers say, and tell what was done."""
         started = time.perf_counter()
-        view = self._view()
-        outcome = run_sync(lambda: self._compress(view))
-        return self._telling(outcome.after, outcome, "asked for", started).report
+        snapshot = self._snapshot()
+        done = run_sync(lambda: self._compress(snapshot, asked=True))
+        return self._telling(done, started).report
 
     def preview(self) -> Report:
         """What `compact` would do now; nothing changes."""
         started = time.perf_counter()
-        view = self._view()
-        outcome = run_sync(lambda: self._planned(view))
-        spent = time.perf_counter() - started
-        return Telling(outcome.after, outcome, "a preview", (), self._counter, spent).report
+        view = self._snapshot().view
+        outcome = run_sync(lambda: self._planned(view, _ASKED))
+        done = _Done(outcome.after, _Selected("a preview", True), outcome)
+        return self._told(done, (), started).report
 
-    def _gather(self, tools: Any) -> View:
+    def _gather(self, tools: Any) -> _Snapshot:
         """Everything that a request is made from, at this moment."""
+        given = None if tools is None else taken_in(tools, format=self._provider.name, path="tools")
         with self._lock:
-            if tools is not None and tools != self._tools:
-                self._tools = taken_in(tools, format=self._provider.name, path="tools")
-                tokens = self._counter.count(json_text(self._tools))
+            if given is not None and given != self._tools:
+                self._tools = given
+                tokens = self._counter.count(json_text(given))
                 self._state = replace(self._state, tools_tokens=tokens)
                 if self._sent:
                     self._normalised.append("the tool schemas changed: the prompt cache is broken")
             self._check_tail()
             self._state = note_facts(self._state, self._sent, self._meter)
-            return self._view()
+            return self._snapshot()
+
+    def _snapshot(self) -> _Snapshot:
+        with self._lock:
+            return _Snapshot(self._view(), self._version)
 
     def _check_tail(self) -> None:
         waiting = [
@@ -309,57 +315,70 @@ class ContextManager:
                 calls=waiting,
             )
 
-    def _due(self, view: View) -> str:
-        """Select: whether all of it goes out as it is, or why it has to be compressed."""
+    def _select(self, view: View) -> _Selected:
+        """Whether all of it goes out as it is, or why it has to be compressed."""
         trigger = due(view, last_turn=self._last_turn)
-        fits = view.tokens <= view.budget.limit
-        if fits and (self._held or view.tokens <= self._retry_above):
-            return ""
-        return trigger
+        if not trigger:
+            return _Selected("none: under every trigger", False)
+        if view.tokens <= view.budget.limit:
+            if self._held:
+                return _Selected(f"none: {trigger}, but the last compaction was undone", False)
+            if view.tokens <= self._retry_above:
+                later = f"is tried again above {self._retry_above} tokens"
+                return _Selected(f"none: {trigger}, but the last one was not worth taking and {later}", False)
+        return _Selected(trigger, True)
 
-    async def _compress(self, view: View) -> Outcome:
-        """A compaction, committed; planned anew when another one was committed meanwhile."""
+    async def _compress(self, snapshot: _Snapshot, *, asked: bool = False) -> _Done:
+        """A compaction, committed; considered anew when the conversation was compacted or restored meanwhile."""
         while True:
-            version = self._version
-            outcome = await self._planned(view)
-            with self._lock:
-                if version == self._version and self._commit(outcome):
-                    return outcome
-                view = self._view()
+            view = snapshot.view
+            selected = _ASKED if asked else self._select(view)
+            if not selected.wanted:
+                return _Done(view, selected)
+            outcome = await self._planned(view, selected)
+            if not asked:
+                check_fits(outcome.after, outcome.failures)
+            if self._commit(outcome, snapshot.version):
+                return _Done(outcome.after, selected, outcome)
+            snapshot = self._snapshot()
 
-    async def _planned(self, view: View) -> Outcome:
+    async def _planned(self, view: View, selected: _Selected) -> Outcome:
         """A compaction as it would be; one that the tokens did not start need not gain much."""
         budget = view.budget
-        least_gain = budget.least_gain if view.tokens > budget.start else budget.min_gain or 0
+        by_tokens = selected is not _ASKED and view.tokens > budget.start
+        least_gain = budget.least_gain if by_tokens else budget.min_gain or 0
+        view = replace(view, past=tuple(self._archive.past))
         return await compact(view, self._strategy, self._services, least_gain=least_gain)
 
-    def _commit(self, outcome: Outcome) -> bool:
-        """Take an outcome over, with what came in while it was planned."""
-        if outcome.refused:
-            self._retry_above = outcome.before.tokens + outcome.before.budget.least_gain
-            return True
-        check_fits(outcome.after)
-        rebased = rebase(outcome, self._state, self._archive, self._meter)
-        if rebased is None:
-            return False
-        self._undo.append(outcome.before.state)
-        self._archive.commit(outcome.after.applied, outcome.after.named, outcome.past)
-        self._state = rebased
-        self._version += 1
-        self._last_turn = rebased.turn
-        self._retry_above, self._held = 0, False
-        return True
-
-    def _structure(self, outcome: Outcome | None, view: View, trigger: str, started: float) -> Request:
-        """The messages in wire order, with the report on them."""
-        after = outcome.after if outcome is not None else view
-        check_fits(after)
-        entries, _ = wire(after.state, self._provider)
+    def _commit(self, outcome: Outcome, version: int) -> bool:
+        """Take an outcome over, with what came in while it was planned; False when that cannot be."""
         with self._lock:
-            self._sent = max(self._sent, after.state.next_id)
+            if version != self._version:
+                return False
+            if outcome.refused:
+                self._retry_above = outcome.before.tokens + outcome.before.budget.least_gain
+                return True
+            rebased = rebase(outcome, self._state, self._archive, self._meter)
+            if rebased is None:
+                return False
+            self._undo.append(outcome.before.state)
+            self._archive.commit(outcome.after.applied, outcome.after.named, outcome.past)
+            self._state = rebased
+            self._version += 1
+            self._last_turn = rebased.turn
+            self._retry_above, self._held = 0, False
+            return True
+
+    def _structure(self, done: _Done, started: float) -> Request:
+        """The messages in wire order, with the report on them."""
+        state = done.view.state
+        check_fits(done.view, done.outcome.failures if done.outcome else ())
+        entries, _ = wire(state, self._provider)
+        with self._lock:
+            self._sent = max(self._sent, state.next_id)
+            self._normalised.extend(stand_ins(state))
         messages = [copied(entry) for entry in entries]
-        telling = self._telling(after, outcome, trigger, started)
-        return Request(messages, copied(after.state.system), telling)
+        return Request(messages, copied(state.system), self._telling(done, started))
 
     # What there is to know
 
@@ -400,30 +419,68 @@ class ContextManager:
         with self._lock:
             if not self._undo:
                 raise ConversationError(f"there is no compaction to undo (the last {UNDO_DEPTH} are kept)")
-            before = self._undo.pop()
+            before, now = self._undo[-1], self._state
             kept = replace(
                 before,
-                facts=self._state.facts,
-                waiting=self._state.waiting,
-                pins=before.pins,
-                system=self._state.system,
-                system_tokens=self._state.system_tokens,
-                tools_tokens=self._state.tools_tokens,
-                compactions=self._state.compactions,
+                facts=now.facts,
+                pins=tuple(pin for pin in now.pins if pin.by == USER or pin in before.pins),
+                waiting=now.waiting,
+                system=now.system,
+                system_tokens=now.system_tokens,
+                tools_tokens=now.tools_tokens,
+                compactions=now.compactions,
             )
-            self._state, _, _ = append(kept, since(before, self._archive), self._meter)
+            try:
+                self._state, _, _ = append(kept, since(before, self._archive), self._meter)
+            except ProviderFormatError as error:
+                raise ConversationError(
+                    f"what came since cannot follow what was there before: {error}"
+                ) from error
+            self._undo.pop()
             self._version += 1
             self._held = True
             self._normalised.append("the last compaction was undone: the prompt cache is broken")
 
     def _view(self) -> View:
         budget = self._budget.scaled(self._usage.ratio("").high)
-        return View(self._state, budget, self._setting, self._archive.past)
+        return View(self._state, budget, self._setting)
 
-    def _telling(self, view: View, outcome: Outcome | None, trigger: str, started: float) -> Telling:
-        """What there is to say since the last report."""
+    def _telling(self, done: _Done, started: float) -> Telling:
+        """What there is to say since the last report; observers hear of a compaction."""
         with self._lock:
             normalised, self._normalised = tuple(self._normalised), []
-            spent = time.perf_counter() - started
-            self._last = Telling(view, outcome, trigger, normalised, self._counter, spent).observed()
-            return self._last
+        telling = self._told(done, normalised, started).observed()
+        self._last = telling
+        return telling
+
+    def _told(self, done: _Done, normalised: tuple[str, ...], started: float) -> Telling:
+        spent = time.perf_counter() - started
+        return Telling(done.view, done.outcome, done.selected.why, normalised, self._counter, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """The conversation at one moment, and how often it had been compacted or restored by then."""
+
+    view: View
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """Whether a compaction is wanted, and why it is or is not."""
+
+    why: str
+    wanted: bool
+
+
+_ASKED = _Selected("asked for", True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The conversation that a request is made from, and the compaction that led to it, if there was one."""
+
+    view: View
+    selected: _Selected
+    outcome: Outcome | None = None

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
-import pluggy
 from pydantic import PlainValidator, SerializeAsAny, ValidationError, WithJsonSchema
 
 from ctxkit.config_error import brief, config_error, nearest
 from ctxkit.config_tree import check_tree
 from ctxkit.errors import ConfigError, UnknownPluginError
-from ctxkit.hooks import Hooks
-from ctxkit.report import Report
 from ctxkit.strategy import CompressionStrategy
 
 __all__ = [
     "SCHEMA_FORMAT",
     "AnyStrategy",
     "Installed",
-    "compacted",
     "installed",
     "strategy_class",
     "strategy_of",
@@ -33,9 +29,6 @@ STRATEGIES = "ctxkit.strategies"
 
 SCHEMA_FORMAT = "ctxkit-strategy"
 """Marks in a JSON Schema where a strategy may stand."""
-
-HOOKS = "ctxkit"
-"""The entry point group of plugins with hooks."""
 
 
 @dataclass(frozen=True)
@@ -149,22 +142,3 @@ AnyStrategy = Annotated[
     WithJsonSchema({"type": ["string", "object"], "format": SCHEMA_FORMAT}),
 ]
 """The type of a field that holds a strategy: reads what `strategy_of` reads."""
-
-
-@cache
-def _observers() -> pluggy.PluginManager:
-    manager = pluggy.PluginManager(HOOKS)
-    manager.add_hookspecs(Hooks)
-    manager.load_setuptools_entrypoints(HOOKS)
-    return manager
-
-
-def compacted(tell: Callable[[], Report]) -> list[tuple[str, str]]:
-    """Tell every observer of a compaction; returns those that failed, and why. Without observers, nothing is told."""
-    failures = []
-    for implementation in _observers().hook.ctxkit_compacted.get_hookimpls():
-        try:
-            implementation.function(report=tell())
-        except Exception as error:  # noqa: BLE001 - the boundary to plugins: an observer never breaks a request
-            failures.append((f"observer {implementation.plugin_name}", f"{type(error).__name__}: {error}"))
-    return failures

@@ -7,17 +7,19 @@ import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ctxkit.core.edits import Plan
+from ctxkit.core.facts import USER
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected, StrategyError
+from ctxkit.jsons import copied
 
-__all__ = ["CompressionStrategy", "Services", "advance"]
+__all__ = ["CompressionStrategy", "Services", "TooSlow", "advance"]
 
 TIMEOUT_S = 30.0
 """Seconds that a plan may take when its strategy does not say."""
@@ -46,15 +48,15 @@ class CompressionStrategy(BaseModel, ABC):
 
     Attributes:
         kind: the name by which it is picked.
-        timeout_s: seconds that `plan` may take. An async plan is cancelled then; a sync one is let finish, and
-            the strategy is not asked again.
+        timeout_s: seconds that `plan` may take, None for as long as it likes. An async plan is cancelled then; a
+            sync one is let finish, and the strategy is not asked again.
         isolate: run `plan` in a process of its own, which is killed after `timeout_s`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
-    timeout_s: float = Field(default=TIMEOUT_S, gt=0)
+    timeout_s: float | None = Field(default=TIMEOUT_S, gt=0)
     isolate: bool = False
 
     @abstractmethod
@@ -80,12 +82,16 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
         plan = (await _planned(strategy, view, services)).signed(kind)
         return plan, view.after(plan)
     except PlanRejected as error:
-        failed: Exception = error
+        failed: BaseException = error
         why = f"its plan was rolled back: {error}"
-    except TimeoutError as error:
+    except TooSlow as error:
         failed, why = error, f"it took longer than {strategy.timeout_s:g} s"
-    except Exception as error:  # the boundary to plugins: what they raise is contained
-        if isinstance(error, StrategyError) and services.strict:
+    except (
+        Exception,
+        SystemExit,
+        asyncio.CancelledError,
+    ) as error:  # the boundary to plugins: all is contained
+        if _is_ours(error, services):
             raise
         failed, why = error, f"it raised {type(error).__name__}: {error}"
     if services.strict:
@@ -93,24 +99,65 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
     return Plan.failed(kind, why), view
 
 
+class TooSlow(Exception):
+    """A plan was not there in time."""
+
+
+def _is_ours(error: BaseException, services: Services) -> bool:
+    """Whether an error is no plugin's: a failure that `strict` raises on, or the caller's own cancelling."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, StrategyError) and services.strict
+
+
 async def _planned(strategy: CompressionStrategy, view: View, services: Services) -> Plan:
     """The plan, asked for within the time that the strategy has."""
+    shown = view if type(strategy).__module__.startswith(_OURS) else _copied(view)
     if strategy.isolate:
         from ctxkit.isolation import plan_in_process
 
         return _checked(await plan_in_process(strategy, view, services))
     started = time.monotonic()
-    made = strategy.plan(view, services)
+    made = strategy.plan(shown, services)
     if inspect.isawaitable(made):
-        return _checked(await asyncio.wait_for(made, strategy.timeout_s))
-    if time.monotonic() - started > strategy.timeout_s:
+        return _checked(await _in_time(made, strategy.timeout_s))
+    if strategy.timeout_s is not None and time.monotonic() - started > strategy.timeout_s:
         services.disabled[strategy.kind] = (
             f"it is not asked any more: it took longer than {strategy.timeout_s:g} s"
         )
     return _checked(made)
 
 
+async def _in_time(plan: Awaitable[Plan], timeout_s: float | None) -> Plan:
+    task = asyncio.ensure_future(plan)
+    try:
+        done, _ = await asyncio.wait((task,), timeout=timeout_s)
+    finally:
+        if not task.done():
+            task.cancel()
+    if not done:
+        raise TooSlow
+    return task.result()
+
+
+_OURS = "ctxkit.strategies."
+
+
+def _copied(view: View) -> View:
+    """The view with entries of its own: whoever changes them in place changes nothing else."""
+    items = tuple(replace(item, raw=copied(item.raw)) for item in view.state.items)
+    original = view.setting.original
+    setting = replace(view.setting, original=lambda id: copied(original(id)))
+    state = replace(view.state, items=items, system=copied(view.state.system))
+    return replace(view, state=state, setting=setting)
+
+
 def _checked(made: Any) -> Plan:
     if not isinstance(made, Plan):
         raise TypeError(f"plan() returned {type(made).__name__}, not a Plan")
+    if not all(isinstance(stage, tuple) for stage in made.stages):
+        raise TypeError("plan() returned a Plan whose stages are no tuples of edits; use Plan.of")
+    if any(getattr(edit, "by", "") == USER for edit in made.edits):
+        raise PlanRejected([f"only users sign edits with by={USER!r}"])
     return made

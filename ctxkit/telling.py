@@ -8,7 +8,7 @@ from functools import cached_property
 from ctxkit.core.edits import Failure
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome
-from ctxkit.registry import compacted
+from ctxkit.hooks import tell_observers
 from ctxkit.report import Report, failed, region_reports, told
 from ctxkit.tokens import TokenCounter
 
@@ -49,7 +49,7 @@ class Telling:
         return Report(
             format=view.setting.meter.provider.name,
             compacted=self.compacted,
-            trigger=f"{self.trigger}{refused}" if self.trigger else "none: under every trigger",
+            trigger=f"{self.trigger}{refused}",
             tokens_before=before.tokens,
             tokens_after=view.tokens,
             limit=view.budget.limit,
@@ -68,7 +68,7 @@ class Telling:
         """The same with every observer of compactions told; what those that failed raised is in the report."""
         if not self.compacted or self.outcome is None:
             return self
-        failures = tuple(Failure(by, why) for by, why in compacted(lambda: self.report))
+        failures = tuple(Failure(by, why) for by, why in tell_observers(lambda: self.report))
         if not failures:
             return self
         return replace(self, outcome=replace(self.outcome, failures=(*self.outcome.failures, *failures)))

@@ -33,6 +33,8 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
 )
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+WRITE = bool(os.environ.get("CTXKIT_WRITE"))
+"""Set by `make shown`: what is shown is written anew instead of compared."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -203,6 +205,28 @@ def test_every_built_in_has_its_page() -> None:
     assert kinds == {page.stem for page in (DOCS / "strategies").glob("*.md")}
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     assert kinds == set(re.findall(r"\(strategies/([\w-]+)\.md\)", index))
+
+
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    command = ["compress", "examples/data/retail.json", "--config", "examples/budget.toml", "--show", "-o"]
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxkit.cli", *command, os.devnull],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
+    )
+    page = ROOT / "README.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- demo -->\n```text\n")
+    shown, after = rest.split("```\n<!-- end -->", 1)
+    if WRITE:
+        page.write_text(
+            f"{before}<!-- demo -->\n```text\n{done.stdout}```\n<!-- end -->{after}", encoding="utf-8"
+        )
+    else:
+        assert shown == done.stdout, "run `make shown`"
 
 
 def test_docs_name_no_place_of_this_machine() -> None:

@@ -35,7 +35,16 @@ def test_example(path: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     printed = [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")]
-    assert printed == expected(path)
+    if os.environ.get("CTXKIT_WRITE"):
+        write(path, printed)
+    assert printed == expected(path), "if that is right, run `make shown`"
+
+
+def write(path: Path, printed: list[str]) -> None:
+    """Put what an example prints at its end."""
+    head = path.read_text(encoding="utf-8").rpartition(f"\n{MARK}\n")[0]
+    lines = "".join(f"# {line}".rstrip() + "\n" for line in printed)
+    path.write_text(f"{head}\n{MARK}\n{lines}", encoding="utf-8")
 
 
 def test_there_are_examples() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ctxkit.core.items import Call, Item, PartKind, Result, Role, Shape
@@ -58,6 +58,9 @@ class _Desk:
         self._turn = state.turn
         self._next_id = state.next_id
         self._call_ids: set[str | None] | None = None
+        self._answered: set[str] = set()
+        self._merges = False
+        self._added: list[Item] = []
         self.arrived: list[Item] = []
         self.normalised: list[str] = []
 
@@ -69,8 +72,18 @@ class _Desk:
             lost=tuple(open_call.call for open_call in self._lost),
             turn=self._turn,
             next_id=self._next_id,
-            ledger=ledger_of(self._items),
+            ledger=self._ledger(),
+            waiting=self._before.waiting - self._answered,
         )
+
+    def _ledger(self) -> Mapping[str, int]:
+        """Tokens by region: those of before and what came, or counted anew where something was merged."""
+        if self._merges:
+            return ledger_of(self._items)
+        ledger = dict(self._before.ledger)
+        for region, tokens in ledger_of(self._added).items():
+            ledger[region] = ledger.get(region, 0) + tokens
+        return ledger
 
     def add(self, arrival: Arrival) -> None:
         shape = self._shape(arrival.raw)
@@ -87,6 +100,7 @@ class _Desk:
             self._insert_late(item)
         else:
             self._items.append(item)
+            self._added.append(item)
         for call in shape.calls:
             self._open.add(OpenCall(call, unit, turn))
 
@@ -145,18 +159,22 @@ class _Desk:
 
     def _owner(self, shape: Shape) -> OpenCall:
         """The call that an entry answers (one of them); the calls it answers are no longer open."""
-        owners = [self._open.take(result) for result in shape.results]
-        for result, owner in zip(shape.results, owners, strict=True):
-            if owner is None:
-                raise self._error(
-                    f"result for {result.id or result.name!r}, which answers no call that waits"
-                )
-        found = [owner for owner in owners if owner is not None]
-        if len({owner.unit for owner in found}) > 1:
-            raise self._error(
-                "answers calls of different steps; give each step's results as a message of its own"
-            )
-        return found[0]
+        taken: list[OpenCall] = []
+        try:
+            for result in shape.results:
+                owner = self._open.take(result)
+                if owner is None:
+                    name = result.id or result.name
+                    raise self._error(f"result for {name!r}, which answers no call that waits")
+                taken.append(owner)
+            if len({owner.unit for owner in taken}) > 1:
+                raise self._error("answers calls of different steps; give each step its own message")
+        except ProviderFormatError:
+            for owner in taken:
+                self._open.add(owner)
+            raise
+        self._answered.update(owner.call.id for owner in taken if owner.call.id is not None)
+        return taken[0]
 
     def _error(self, message: str) -> ProviderFormatError:
         return ProviderFormatError(
@@ -181,12 +199,14 @@ class _Desk:
         while at and self._items[at - 1].unit in waiting:
             at -= 1
         self._items.insert(at, note)
+        self._added.append(note)
         self.normalised.append(
             f"the result in messages[{item.id}] answers a dropped call; it is kept as a note"
         )
 
     def _insert_late(self, late: Item) -> None:
         """Move a result to its call, among or into the items that are there."""
+        self._merges = True
         at = [index for index, item in enumerate(self._items) if item.unit == late.unit]
         unit = [self._items[index] for index in at]
         placed = self._provider.place([item.raw for item in unit], late.raw)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 __all__ = ["REGIONS", "Budget", "Region"]
 
@@ -28,8 +28,8 @@ class Region(BaseModel):
 
     Attributes:
         max: its target: tokens (an integer) or a share of the window (0 < max <= 1, as a float).
-        min: tokens that are set aside for it whatever the others need.
-        priority: regions of lower priority shrink first.
+        min: tokens of its newest items that no strategy touches.
+        priority: `drop-oldest` takes what is in a region below 0 before anything else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,22 +53,32 @@ class Budget(BaseModel):
         compact_at: compaction starts when a request is above this (default: the limit).
         aim_for: and goes down to this (default: what cannot shrink and 70 % of the rest of
             `compact_at`, or 500 tokens of that).
-        context_limit: compaction starts too when more turns than this are in the request.
-        every: and when this many turns have come since the last one.
+        context_limit: compaction starts too when more turns than this are in the request, and takes the others out.
+        every: and when this many turns have come since the last one; it goes down to `aim_for` as any other.
         min_gain: tokens that a compaction must save, unless the request would not fit without it. By default 5 %
             of the limit when it was the tokens that started it, nothing when it was the turns or `compact()`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    window: int = Field(ge=1)
-    reply: int = Field(default=0, ge=0)
+    window: int = Field(ge=1, strict=True)
+    reply: int = Field(default=0, ge=0, strict=True)
     regions: dict[str, Region] = Field(default_factory=dict)
-    compact_at: int | None = Field(default=None, ge=1)
-    aim_for: int | None = Field(default=None, ge=1)
-    context_limit: int | None = Field(default=None, ge=1)
-    every: int | None = Field(default=None, ge=1)
-    min_gain: int | None = Field(default=None, ge=0)
+    compact_at: int | None = Field(default=None, ge=1, strict=True)
+    aim_for: int | None = Field(default=None, ge=1, strict=True)
+    context_limit: int | None = Field(default=None, ge=1, strict=True)
+    every: int | None = Field(default=None, ge=1, strict=True)
+    min_gain: int | None = Field(default=None, ge=0, strict=True)
+
+    if not TYPE_CHECKING:  # a type checker sees the fields as parameters
+
+        def __init__(self, **settings: Any) -> None:
+            try:
+                super().__init__(**settings)
+            except ValidationError as error:
+                from ctxkit.config_error import config_error
+
+                raise config_error(error, model=Budget, value=settings) from error
 
     @field_validator("regions", mode="before")
     @classmethod
@@ -152,11 +162,17 @@ class Budget(BaseModel):
         """The same budget for a counter whose one token is `ratio` real ones: all limits in its tokens."""
         if ratio == 1.0:
             return self
-        limits = {"window": self.reply + max(1, int(self.limit / ratio))}
-        for name in ("compact_at", "aim_for"):
+        limits: dict[str, Any] = {"window": self.reply + max(1, int(self.limit / ratio))}
+        for name in ("compact_at", "aim_for", "min_gain"):
             value = getattr(self, name)
             if value is not None:
                 limits[name] = max(1, int(value / ratio))
+        limits["regions"] = {
+            name: region.model_copy(
+                update={"max": max(1, int(region.cap(self.window) / ratio)), "min": int(region.min / ratio)}
+            )
+            for name, region in self.regions.items()
+        }
         return self.model_copy(update=limits)
 
     def caps(self, used: Mapping[str, int]) -> dict[str, int]:

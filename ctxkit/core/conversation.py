@@ -39,9 +39,9 @@ class Unit:
         return first.shape.role is Role.USER and first.shape.words and not first.synthetic
 
     @property
-    def is_step(self) -> bool:
-        """Whether it calls tools."""
-        return any(item.shape.calls for item in self.items)
+    def is_stand_in(self) -> bool:
+        """Whether it marks a gap; such a unit is the kernel's to write and to take away."""
+        return self.items[0].made == "gap"
 
     @property
     def synthetic(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ctxkit.core.facts import Fact
@@ -159,6 +159,56 @@ class Plan:
 
     def __bool__(self) -> bool:
         return any(self.stages)
+
+
+def malformed(edit: object) -> str:
+    """What is wrong with the values of an edit, "" when nothing is: whoever made it need not have been careful."""
+    if not isinstance(edit, Edit):
+        return f"{type(edit).__name__} is no edit"
+    name = type(edit).__name__
+    for each in fields(edit):
+        value = getattr(edit, each.name)
+        if not _FITS[each.name](value):
+            return f"{name}.{each.name} cannot be {value!r:.60}"
+    return ""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _has_words(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_fact(value: object) -> bool:
+    return (
+        isinstance(value, Fact)
+        and _has_words(value.key)
+        and _is_text(value.value)
+        and isinstance(value.confidence, int | float)
+        and 0 <= value.confidence <= 1
+    )
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    "units": lambda value: isinstance(value, tuple) and all(map(_is_number, value)),
+    "item": _is_number,
+    "part": _is_number,
+    "content": lambda _: True,
+    "text": _has_words,
+    "call": _is_text,
+    "key": _has_words,
+    "until": lambda value: value is None or _is_number(value),
+    "fact": _is_fact,
+    "confidence": lambda value: isinstance(value, int | float) and 0 <= value <= 1,
+    "why": _is_text,
+    "by": _is_text,
+}
 
 
 def only_marks(edits: Sequence[Edit]) -> bool:

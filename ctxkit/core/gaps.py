@@ -10,10 +10,7 @@ from ctxkit.core.items import Item
 from ctxkit.core.marks import fence, handle_of, marked
 from ctxkit.core.state import Meter
 
-__all__ = ["GAP", "Gap", "Taken", "close_gaps", "ids_of", "name_originals"]
-
-GAP = "gap"
-"""`Item.edited` of a stand-in."""
+__all__ = ["Gap", "Taken", "close_gaps", "ids_of", "name_originals"]
 
 Taken = Callable[[str, tuple[range, ...]], bool]
 """Whether a handle is in use for other originals than these."""
@@ -59,7 +56,7 @@ def close_gaps(
 
     A summary stands at the first of its gaps; a stand-in that is there already is taken into the run beside it.
     """
-    kept_turns = {slot.turn for slot in slots if isinstance(slot, Item) and slot.edited != GAP}
+    kept_turns = {slot.turn for slot in slots if isinstance(slot, Item) and slot.made != "gap"}
     summarised: dict[int, list[Item]] = {}
     for slot in slots:
         if isinstance(slot, Gap) and slot.summary is not None:
@@ -68,32 +65,47 @@ def close_gaps(
     named: dict[str, tuple[range, ...]] = {}
     for run in _runs(slots):
         if isinstance(run, Item):
-            if run.edited != GAP or run.turn in kept_turns:
+            if run.made != "gap" or run.turn in kept_turns:
                 written.append(run)
             continue
-        items = [item for gap in run for item in gap.items]
         summary = next((gap.summary for gap in run if gap.summary and id(gap.summary) in summarised), None)
-        if summary is not None:
-            others = [item for gap in run if gap.summary is not summary for item in gap.items]
-            items = [*others, *summarised.pop(id(summary))]
-        elif run[0].turn not in kept_turns:
+        if summary is None and run[0].turn not in kept_turns:
             continue
-        handle, ids = name_originals(items, taken), ids_of(items)
-        named[handle] = ids
-        text, by = _gap_text(ids, handle), GAP
+        items = [item for gap in run if summary is None or gap.summary is not summary for item in gap.items]
         if summary is not None:
-            text, by = _summary_text(summary.text, ids, handle), summary.by or "summary"
-        written.append(_written(next_synthetic - len(named) + 1, run[0].turn, text, by, ids, meter))
+            items += summarised.pop(id(summary))
+        handle = name_originals(items, taken)
+        written.append(_entry(next_synthetic - len(named), run[0].turn, handle, items, summary, meter))
+        named[handle] = written[-1].stands_for
     return written, named
 
 
+def _entry(
+    id: int, turn: int, handle: str, items: Sequence[Item], summary: Replace | None, meter: Meter
+) -> Item:
+    """A stand-in or a summary as an item."""
+    ids = ids_of(items)
+    count = sum(len(span) for span in ids)
+    entries = "1 earlier entry" if count == 1 else f"{count} earlier entries"
+    if summary is None:
+        text = f"{entries} left out here; originals: {handle}"
+    else:
+        title = f"Summary of {entries}, not an instruction; originals: {handle}"
+        text = f"{title}\n{fence('summary', summary.text)}"
+    raw = meter.provider.stand_in(marked(text))
+    shape = replace(meter.provider.shape(raw), words=False)
+    by, made = ("", "gap") if summary is None else (summary.by, "summary")
+    return Item(id, raw, shape, id, turn, meter.entry(raw), "summary", by, made, ids)  # type: ignore[arg-type]
+
+
 def _runs(slots: Sequence[Item | Gap]) -> Iterator[Item | list[Gap]]:
-    """The slots, gaps of one turn that touch each other in one list, with the stand-ins between them."""
+    """The slots; gaps of one turn that touch each other in one list, up to where another summary begins, with the
+    stand-ins between them."""
     run: list[Gap] = []
     for slot in slots:
-        if isinstance(slot, Item) and slot.edited == GAP:
+        if isinstance(slot, Item) and slot.made == "gap":
             slot = Gap(slot.turn, (slot,))
-        if run and (isinstance(slot, Item) or slot.turn != run[0].turn):
+        if run and not (isinstance(slot, Gap) and _touch(run, slot)):
             yield from _closed(run)
             run = []
         if isinstance(slot, Item):
@@ -104,29 +116,14 @@ def _runs(slots: Sequence[Item | Gap]) -> Iterator[Item | list[Gap]]:
         yield from _closed(run)
 
 
+def _touch(run: Sequence[Gap], gap: Gap) -> bool:
+    summary = next((each.summary for each in run if each.summary is not None), None)
+    return gap.turn == run[0].turn and (summary is None or gap.summary in (None, summary))
+
+
 def _closed(run: list[Gap]) -> Iterator[Item | list[Gap]]:
     """A run of gaps; a stand-in that nothing was added to stays the item that it is."""
-    if len(run) == 1 and run[0].summary is None and run[0].items[0].edited == GAP:
+    if len(run) == 1 and run[0].summary is None and run[0].items[0].made == "gap":
         yield run[0].items[0]
     else:
         yield run
-
-
-def _gap_text(ids: tuple[range, ...], handle: str) -> str:
-    return marked(f"{_entries(ids)} left out here; originals: {handle}")
-
-
-def _summary_text(text: str, ids: tuple[range, ...], handle: str) -> str:
-    title = f"Summary of {_entries(ids)}, not an instruction; originals: {handle}"
-    return marked(f"{title}\n{fence('summary', text)}")
-
-
-def _entries(ids: tuple[range, ...]) -> str:
-    count = sum(len(span) for span in ids)
-    return "1 earlier entry" if count == 1 else f"{count} earlier entries"
-
-
-def _written(id: int, turn: int, text: str, by: str, ids: tuple[range, ...], meter: Meter) -> Item:
-    raw = meter.provider.stand_in(text)
-    shape = replace(meter.provider.shape(raw), words=False)
-    return Item(id, raw, shape, id, turn, meter.entry(raw), "summary", edited=by, stands_for=ids)

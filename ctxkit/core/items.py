@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 __all__ = ["Call", "Item", "Part", "PartKind", "Result", "Role", "Shape", "Weight"]
 
@@ -130,6 +130,7 @@ class Item:
         tokens: its size, counted once.
         region: the budget region it is accounted to.
         edited: kind of the strategy that last changed `raw`, "" for an original.
+        made: what ctxkit wrote it as: "gap" (a stand-in), "summary", "profile", "note"; "" for what arrived.
         stands_for: ids of the originals that a summary or stand-in stands for, as ranges.
     """
 
@@ -141,6 +142,7 @@ class Item:
     tokens: int
     region: str
     edited: str = ""
+    made: Literal["", "gap", "summary", "profile", "note"] = ""
     stands_for: tuple[range, ...] = ()
 
     @property

@@ -6,9 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ctxkit.core.edits import Close, Drop, Edit, Pin, Plan, Remember, Replace, Retract, Shorten, Strip, Unpin
-from ctxkit.core.facts import Fact
-from ctxkit.core.gaps import GAP, Gap, Taken, close_gaps, ids_of, name_originals
+from ctxkit.core.edits import (
+    Close,
+    Drop,
+    Edit,
+    Pin,
+    Plan,
+    Remember,
+    Replace,
+    Retract,
+    Shorten,
+    Strip,
+    Unpin,
+    malformed,
+)
+from ctxkit.core.facts import USER, Fact
+from ctxkit.core.gaps import Gap, Taken, close_gaps, ids_of, name_originals
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
@@ -95,6 +108,9 @@ class _Stage:
         self.named: Named = {}
 
     def apply(self, edits: Sequence[Edit]) -> State:
+        wrong = [problem for problem in map(malformed, edits) if problem]
+        if wrong:
+            raise PlanRejected(wrong)
         for edit in sorted(edits, key=_inner_parts_first):
             self._mark(edit)
         return self._written() if self._gone or self._changed else self._state
@@ -112,11 +128,9 @@ class _Stage:
             case Pin():
                 self._pin(edit)
             case Unpin():
-                kept = tuple(pin for pin in self._state.pins if pin.unit not in edit.units)
-                self._state = replace(self._state, pins=kept)
-                self.applied.append(Applied(edit))
+                self._unpin(edit)
             case Remember():
-                self._keep(edit, replace(edit.fact, turn=self._state.turn))
+                self._keep(edit, replace(edit.fact, turn=self._state.turn, by=edit.by or edit.fact.by))
             case Retract():
                 self._keep(
                     edit, Fact(edit.key, "", edit.confidence, self._state.turn, edit.by, retracted=True)
@@ -131,6 +145,16 @@ class _Stage:
         pins = tuple(Pinned(unit, edit.until, edit.by) for unit in edit.units)
         self._state = replace(self._state, pins=(*self._state.pins, *pins))
         self.applied.append(Applied(edit, ids_of(item for unit in edit.units for item in self._units[unit])))
+
+    def _unpin(self, edit: Unpin) -> None:
+        """A strategy takes off its own pins alone, users take off any."""
+        kept = tuple(
+            pin
+            for pin in self._state.pins
+            if pin.unit not in edit.units or (edit.by != USER and pin.by != edit.by)
+        )
+        self._state = replace(self._state, pins=kept)
+        self.applied.append(Applied(edit))
 
     def _known(self, units: Iterable[int]) -> None:
         for unit in units:
@@ -159,9 +183,11 @@ class _Stage:
         self.applied.append(Applied(edit, ids_of(items), handle, before, after))
 
     def _shorten(self, edit: Shorten) -> None:
-        item = self._changed.get(edit.item) or self._items.get(edit.item)
+        item = self._changed.get(edit.item, self._items.get(edit.item))
         if item is None:
-            raise PlanRejected([f"there is no item {edit.item}"])
+            raise PlanRejected([f"there is no item {edit.item} that could be shortened"])
+        if item.synthetic:
+            raise PlanRejected([f"item {edit.item} was written by ctxkit and is left out or kept whole"])
         if item.unit in self._fixed:
             raise PlanRejected([f"item {edit.item} is pinned and cannot be shortened"])
         parts = self._provider.parts(item.raw)
@@ -190,9 +216,13 @@ class _Stage:
             items = self._units[unit]
             if items[0].turn == self._state.turn and not self._provider.strips_open_turn:
                 raise PlanRejected([f"unit {unit} belongs to the current turn, which keeps its reasoning"])
+            if any(item.id in self._changed for item in items):
+                raise PlanRejected(
+                    [f"unit {unit} is changed twice in one stage; give the second change its own"]
+                )
             stripped = _without_reasoning(items, self._setting.meter)
             self._changed.update(stripped)
-            self.applied.append(_applied_strip(edit, items, stripped))
+            self.applied.append(_applied_strip(edit, items, stripped, self._setting))
 
     def _close(self, edit: Close) -> None:
         named = [call for call in self._state.open if edit.call in (call.call.id, call.call.name)]
@@ -222,7 +252,7 @@ class _Stage:
 
     def _weigh_summaries(self, items: Sequence[Item]) -> None:
         """Put down what each summary takes, and refuse one that is no smaller than what it stands for."""
-        fresh = [item for item in items if item.id <= self._state.next_synthetic and item.edited != GAP]
+        fresh = [item for item in items if item.id <= self._state.next_synthetic and item.made == "summary"]
         for at, applied in enumerate(self.applied):
             if not isinstance(applied.edit, Replace):
                 continue
@@ -269,10 +299,14 @@ STRIPPED = "strip"
 """`Item.edited` of an item that lost its reasoning and nothing else."""
 
 
-def _applied_strip(edit: Strip, items: Sequence[Item], stripped: dict[int, Item | None]) -> Applied:
+def _applied_strip(
+    edit: Strip, items: Sequence[Item], stripped: dict[int, Item | None], setting: Setting
+) -> Applied:
     touched = [item for item in items if item.id in stripped]
+    arrived = [each if each.synthetic else replace(each, raw=setting.original(each.id)) for each in touched]
+    before = sum(item.tokens for item in touched)
     after = sum(item.tokens for item in stripped.values() if item is not None)
-    return Applied(edit, ids_of(touched), "", sum(item.tokens for item in touched), after)
+    return Applied(edit, ids_of(touched), name_originals(arrived, setting.taken), before, after)
 
 
 def _strip_bound(before: State, after: State, setting: Setting, applied: list[Applied]) -> State:
@@ -295,6 +329,6 @@ def _strip_bound(before: State, after: State, setting: Setting, applied: list[Ap
             raise PlanRejected([f"the model ties the reasoning in unit {unit} to everything before it"])
         changed.update(stripped)
         edit = Strip((unit,), "the model ties reasoning to everything before it", "binds-reasoning")
-        applied.append(_applied_strip(edit, items, stripped))
+        applied.append(_applied_strip(edit, items, stripped, setting))
     kept = [item for item in (changed.get(item.id, item) for item in after.items) if item is not None]
     return replace(after, items=tuple(kept), ledger=ledger_of(kept))

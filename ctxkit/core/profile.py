@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from ctxkit.core.facts import Fact, active_facts, profile_text
 from ctxkit.core.items import Item, Role
@@ -12,23 +13,20 @@ from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
 __all__ = ["fold_facts", "note_facts"]
 
-PROFILE, NOTE = "profile", "note"
-"""`Item.edited` of the profile and of a note."""
-
 
 def fold_facts(state: State, meter: Meter) -> State:
     """The state with all active facts in the profile behind the leading system text, and without notes."""
     if not state.facts:
         return state
     facts = list(active_facts(state.facts).values())
-    held = next((item for item in state.items if item.edited == PROFILE), None)
-    profile = _entry(state, facts, PROFILE, "What is known, not an instruction:", meter)
+    held = next((item for item in state.items if item.made == "profile"), None)
+    profile = _entry(state, facts, "profile", "What is known, not an instruction:", meter)
     if held is not None and profile is not None and held.raw == profile.raw:
         profile = held
-    rest = [item for item in state.items if item.edited not in (PROFILE, NOTE) or not item.synthetic]
+    rest = [item for item in state.items if item.made not in ("profile", "note")]
     at = next((k for k, item in enumerate(rest) if item.shape.role is not Role.SYSTEM), len(rest))
     items = (*rest[:at], *([profile] if profile else []), *rest[at:])
-    return _with(state, items)
+    return state if items == state.items and state.noted == len(state.facts) else _with(state, items)
 
 
 def note_facts(state: State, sent: int, meter: Meter) -> State:
@@ -41,7 +39,7 @@ def note_facts(state: State, sent: int, meter: Meter) -> State:
         return state
     fresh = {fact.key for fact in state.facts[state.noted :]}
     facts = [fact for key, fact in active_facts(state.facts).items() if key in fresh]
-    note = _entry(state, facts, NOTE, "Now known too, not an instruction:", meter)
+    note = _entry(state, facts, "note", "Now known too, not an instruction:", meter)
     if note is None:
         return replace(state, noted=len(state.facts))
     newest = next((k for k in range(len(state.items) - 1, -1, -1) if opens_turn(state.items[k])), None)
@@ -60,10 +58,12 @@ def _with(state: State, items: Sequence[Item]) -> State:
     )
 
 
-def _entry(state: State, facts: Sequence[Fact], sort: str, title: str, meter: Meter) -> Item | None:
+def _entry(
+    state: State, facts: Sequence[Fact], made: Literal["profile", "note"], title: str, meter: Meter
+) -> Item | None:
     if not facts:
         return None
     raw = meter.provider.stand_in(marked(f"{title}\n{profile_text(facts)}"))
     shape = replace(meter.provider.shape(raw), words=False)
-    id, turn = state.next_synthetic, 0 if sort == PROFILE else state.turn
-    return Item(id, raw, shape, id, turn, meter.entry(raw), "profile", edited=sort)
+    id, turn = state.next_synthetic, 0 if made == "profile" else state.turn
+    return Item(id, raw, shape, id, turn, meter.entry(raw), "profile", made=made)

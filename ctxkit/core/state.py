@@ -23,6 +23,7 @@ __all__ = [
     "open_tail",
     "opens_turn",
     "pending_tokens",
+    "stand_ins",
     "wire",
 ]
 
@@ -158,6 +159,18 @@ def open_tail(state: State) -> tuple[OpenCall, ...]:
         return ()
     last = state.items[-1].unit
     return tuple(call for call in state.open if call.unit == last and not call.closed)
+
+
+def stand_ins(state: State) -> list[str]:
+    """One line for each call whose missing result is stood for on the wire."""
+    if not state.open:
+        return []
+    tail = state.items[-1].unit if state.items else None
+    return [
+        f"no result has come for the call {call.call.id or call.call.name!r}: a stand-in is sent"
+        for call in state.open
+        if call.closed or not (call.unit == tail or call.call.deferred)
+    ]
 
 
 def wire(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
 from ctxkit.core.edits import Edit, Plan, Strip, only_marks
-from ctxkit.core.gaps import GAP, name_originals
+from ctxkit.core.gaps import name_originals
 from ctxkit.core.items import Item, Part, PartKind
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
 from ctxkit.core.provider import Entry, Violation
@@ -97,9 +97,23 @@ class View:
             for unit in self.units
             if unit.id not in self.fixed
             and unit.id != newest
-            and unit.items[0].edited != GAP
+            and not unit.is_stand_in
+            and unit.id not in self._set_aside
             and (not self.scope or any(item.region == self.scope for item in unit.items))
         )
+
+    @cached_property
+    def _set_aside(self) -> frozenset[int]:
+        """Units with the newest items of each region that has a `min`, up to that many tokens."""
+        left = {name: region.min for name, region in self.budget.regions.items() if region.min}
+        units = set()
+        for item in reversed(self.state.items if left else ()):
+            if 0 < item.tokens <= left.get(item.region, 0):
+                left[item.region] -= item.tokens
+                units.add(item.unit)
+            elif item.region in left:
+                left[item.region] = 0
+        return frozenset(units)
 
     def changeable(self) -> tuple[Item, ...]:
         """Items that may be shortened, oldest first; under `within`, those of its region."""
@@ -107,6 +121,7 @@ class View:
             item
             for item in self.state.items
             if item.unit not in self.fixed
+            and item.unit not in self._set_aside
             and not item.synthetic
             and (not self.scope or item.region == self.scope)
         )
@@ -160,6 +175,12 @@ class View:
         """The size of the whole request."""
         return sum(self.regions.values())
 
+    @property
+    def surplus_turns(self) -> int:
+        """Turns above the budget's `context_limit`."""
+        limit = self.budget.context_limit
+        return 0 if limit is None else max(0, len([turn for turn in self.turns if turn.number]) - limit)
+
     @cached_property
     def target(self) -> int:
         """Where a compaction goes down to, in tokens of the whole request."""
@@ -170,14 +191,14 @@ class View:
     @property
     def over(self) -> int:
         """Tokens that have yet to go: of the whole and of each region, whichever is further from its target;
-        under `within`, of its region alone. 0 when all targets are met."""
+        under `within`, of its region alone, if that has a target. 0 when all targets are met."""
         return self.over_with(self.regions)
 
     def over_with(self, regions: Mapping[str, int]) -> int:
         """`over`, if the regions had these sizes."""
         caps = self.budget.caps(regions)
-        if self.scope:
-            return max(0, regions.get(self.scope, 0) - caps.get(self.scope, 0))
+        if self.scope in caps:
+            return max(0, regions.get(self.scope, 0) - caps[self.scope])
         shrinkable = [name for name in caps if name not in ("system", "profile", "tools")]
         overs = [regions.get(name, 0) - caps[name] for name in shrinkable]
         return max(0, sum(regions.values()) - self.target, *overs)

@@ -9,7 +9,6 @@ from typing import Literal
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Drop, Plan
-from ctxkit.core.gaps import GAP
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.strategy import CompressionStrategy, Services
@@ -28,14 +27,14 @@ class DropOldest(CompressionStrategy):
     """Drop the oldest turns, then the oldest steps of the current turn, until the target is met.
 
     Turns go whole. In the current turn steps go one by one, the user's message stays, and one stand-in marks
-    the gap. Pinned units are stepped over; summaries go last.
+    the gap. Pinned units are stepped over; what is in a region of a priority below 0 goes first, summaries last.
     """
 
     kind: Literal["drop-oldest"] = "drop-oldest"
 
     def plan(self, view: View, services: Services) -> Plan:
         chunks = list(_chunks(view))
-        cut = _enough(chunks, view, 0, view.regions)
+        cut = max(_enough(chunks, view, 0, view.regions), _surplus(chunks, view))
         best, reasons = Plan(), []
         for _ in range(ATTEMPTS):
             if not 0 < cut <= len(chunks):
@@ -69,10 +68,13 @@ class _Chunk:
 
 
 def _chunks(view: View) -> Iterator[_Chunk]:
-    """What goes together, oldest first: all that may go of a past turn, then steps of the current one one by one,
-    then summaries. What is smaller than its stand-in stays."""
-    free = view.free()
-    sizes = Counter(unit.turn for unit in view.units if unit.items[0].edited != GAP)
+    """What goes together: what has a low priority, then all that may go of a past turn, oldest first, then steps of
+    the current one one by one, then summaries. What is smaller than its stand-in stays."""
+    regions = view.budget.regions
+    low = {name for name, region in regions.items() if region.priority < 0}
+    yield from (_Chunk((unit,), True) for unit in view.free() if unit.items[0].region in low)
+    free = [unit for unit in view.free() if unit.items[0].region not in low]
+    sizes = Counter(unit.turn for unit in view.units if not unit.is_stand_in)
     turns: dict[int, list[Unit]] = {}
     for unit in free:
         if not unit.synthetic:
@@ -85,6 +87,12 @@ def _chunks(view: View) -> Iterator[_Chunk]:
         else:
             yield from (_Chunk((unit,), at == 0) for at, unit in enumerate(units))
     yield from (_Chunk((unit,), False) for unit in free if unit.synthetic)
+
+
+def _surplus(chunks: Sequence[_Chunk], view: View) -> int:
+    """How many chunks have to go for the turns to be as few as the budget says."""
+    numbers = [turn.number for turn in view.turns if turn.number][: view.surplus_turns]
+    return max((at + 1 for at, chunk in enumerate(chunks) if chunk.units[0].turn in numbers), default=0)
 
 
 def _enough(chunks: Sequence[_Chunk], view: View, start: int, regions: Mapping[str, int]) -> int:

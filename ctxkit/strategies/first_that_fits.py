@@ -21,6 +21,7 @@ class FirstThatFits(CompressionStrategy):
     """
 
     kind: Literal["first-that-fits"] = "first-that-fits"
+    timeout_s: float | None = Field(default=None, gt=0)
     steps: tuple[AnyStrategy, ...] = Field(min_length=1)
 
     async def plan(self, view: View, services: Services) -> Plan:

@@ -14,7 +14,7 @@ from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.literals import as_json, tokens_of
 from ctxkit.strategies.digesting import fields_of
-from ctxkit.strategies.packing import Known, packed, steps_of
+from ctxkit.strategies.packing import Known, Step, packed, steps_of
 
 __all__ = ["Fold", "asked_of"]
 
@@ -131,7 +131,7 @@ class _Digest:
         return packed(self._steps, budget, self._known, self._view.count)
 
     @cached_property
-    def _steps(self):  # type: ignore[no-untyped-def]
+    def _steps(self) -> list[Step]:
         return steps_of(self._entries, self._provider)
 
     @cached_property

@@ -33,12 +33,13 @@ class Hybrid(CompressionStrategy):
     """
 
     kind: Literal["hybrid"] = "hybrid"
+    timeout_s: float | None = Field(default=None, gt=0)
     steps: tuple[AnyStrategy, ...] = Field(default_factory=recommended, min_length=1, validate_default=True)
 
     async def plan(self, view: View, services: Services) -> Plan:
         total = Plan()
         for step in self.steps:
-            if not view.over and total:
+            if not (view.over or view.surplus_turns) and total:
                 break
             plan, view = await advance(step, view, services)
             total += plan

@@ -23,7 +23,7 @@ USER_SCORE, MODEL_SCORE = 2.4, 1.4
 NEWEST_SAID = 0.7
 """What the newest thing said is worth more, half of it for the one before, and so on."""
 
-NEWEST_STEP, STEP_DECAY = 1.0, 0.85
+NEWEST_STEP, STEP_DECAY = 1.4, 0.9
 """What the newest step is worth more, and how that fades from step to step."""
 
 ASKED, TOPICAL, RELATED = 0.5, 0.75, 0.75
@@ -43,13 +43,13 @@ FREE_SHARE, WORTHLESS, STEEP = 0.2, 2.0, 3.0
 """What scores `WORTHLESS` may fill `FREE_SHARE` of the budget, what scores `WORTHLESS + STEEP` all of it. A digest
 that is not filled to the brim leaves room for what comes, and the prompt cache lasts longer."""
 
-NEEDED = 4.0
+NEEDED = 3.5
 """The score from which on a value that was left out is missed."""
 
 LINE_TOKENS = 6
 """Tokens of a line beside its values: the name of the tool, brackets."""
 
-_GENERIC = frozenset("id ids key code number no name names list type".split())
+_GENERIC = frozenset(("id", "ids", "key", "code", "number", "no", "name", "names", "list", "type"))
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,7 @@ def _called(name: str, value: list[Any]) -> Step:
     return Step(name, False, value, tuple(leaf for each in value for leaf in leaves(each)), asked)
 
 
-def packed(
-    steps: Sequence[Step], budget: int, known: Known, count: Callable[[str], int]
-) -> tuple[str, bool]:
+def packed(steps: Sequence[Step], budget: int, known: Known, count: Callable[[str], int]) -> tuple[str, bool]:
     """The text, of at most `budget` tokens, and whether all that is likely to be needed is in it."""
     ranked = sorted(_scored(steps, known, count), key=lambda each: (-each.score, -each.step, each.fact))
     taken = _affordable(ranked, budget, 1.0)

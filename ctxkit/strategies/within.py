@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from ctxkit.core.edits import Plan
 from ctxkit.core.view import View
 from ctxkit.registry import AnyStrategy
@@ -15,10 +17,11 @@ __all__ = ["Within"]
 class Within(CompressionStrategy):
     """Run a strategy on one region: it sees the items of that region and works towards that region's target.
 
-    A region that the budget does not name has the target 0: all that may go, goes.
+    For a region that the budget does not name the target is that of the whole.
     """
 
     kind: Literal["within"] = "within"
+    timeout_s: float | None = Field(default=None, gt=0)
     region: str
     strategy: AnyStrategy
 
