@@ -103,11 +103,19 @@ def _by_name(words: tuple[str, ...]) -> Rank:
         return Rank.KEY
     if not FACT_WORDS.isdisjoint(words):
         return Rank.FACT
-    chinese = [each for each in words if not each.isascii()]
-    return Rank.KEY if any(word in each for each in chinese for word in _CHINESE) else Rank.DETAIL
+    return max(
+        (level for word, level in _CHINESE.items() if any(word in each for each in words)),
+        default=Rank.DETAIL,
+    )
 
 
-_CHINESE = tuple(word for word in sorted(KEY_WORDS | ID_WORDS) if not word.isascii())
+_CHINESE = {
+    word: level
+    for words, level in ((FACT_WORDS, Rank.FACT), (KEY_WORDS, Rank.KEY), (ID_WORDS, Rank.ID))
+    for word in words
+    if not word.isascii()
+}
+"""Chinese words have no spaces between them: they count wherever they stand in a name."""
 
 
 def _by_look(text: str, named: Rank) -> Rank:

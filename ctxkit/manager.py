@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ctxkit.archive import Archive
 from ctxkit.core.arrivals import Arrival, append
 from ctxkit.core.budget import Budget
-from ctxkit.core.edits import Edit, Pin, Plan, Remember, Retract, Unpin
+from ctxkit.core.edits import Edit, Pin, Plan, Remember, Retract, Unpin, malformed
 from ctxkit.core.facts import USER, Fact
 from ctxkit.core.items import Item
 from ctxkit.core.kernel import Setting, apply
@@ -83,7 +83,7 @@ class ContextManager:
     def __init__(
         self,
         format: FormatName,
-        budget: Budget,
+        budget: Budget | Mapping[str, Any],
         strategy: str | CompressionStrategy | Mapping[str, Any] = "hybrid",
         *,
         model: str | None = None,
@@ -93,7 +93,7 @@ class ContextManager:
         strict: bool = False,
     ) -> None:
         self._provider = provider(format)
-        self._budget = budget
+        self._budget = _budget(budget)
         self._counter = counter if counter is not None else counter_for(model)
         self._meter = Meter(self._provider, self._counter.count)
         self._archive = Archive()
@@ -186,9 +186,10 @@ class ContextManager:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.
 
         A new value for a key supersedes the old one, unless its confidence (0 to 1) is lower.
+
+        Raises:
+            ConfigError: a key or value that is no text, or a confidence that is no number from 0 to 1.
         """
-        if not 0 <= confidence <= 1:
-            raise ConfigError(f"confidence is a number from 0 to 1, not {confidence!r}", path="confidence")
         self._edit(Remember(Fact(key, value, confidence), by=USER))
 
     def forget(self, key: str) -> None:
@@ -215,6 +216,9 @@ class ContextManager:
 
     def _units(self, positions: Sequence[int]) -> tuple[int, ...]:
         units = {item.id: item.unit for item in self._state.items}
+        for position in positions:
+            if not isinstance(position, int) or isinstance(position, bool):
+                raise ConfigError(f"a position is a whole number, not {position!r:.60}", path="positions")
         ids = [position + self._state.next_id if position < 0 else position for position in positions]
         for position, id in zip(positions, ids, strict=True):
             if id not in units:
@@ -227,18 +231,30 @@ class ContextManager:
         return tuple(dict.fromkeys(units[id] for id in ids))
 
     def _edit(self, edit: Edit) -> None:
+        wrong = malformed(edit)
+        if wrong:
+            raise ConfigError(wrong)
         with self._lock:
             self._state, _, _ = apply(self._state, Plan.of(edit), self._setting)
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
-        self._strategy = strategy_of(strategy)
+        found = strategy_of(strategy)
+        with self._lock:
+            self._strategy = found
+            self._retry_above = 0
+            self._services.disabled.clear()
 
     def observe_usage(self, input_tokens: int) -> None:
         """Tell what the provider counted for the last request, as its `usage` says.
 
         The counter learns from it: limits then hold for the provider's own count, at the high end of what was seen.
+
+        Raises:
+            ConfigError: not a number of tokens.
         """
+        if not isinstance(input_tokens, int) or input_tokens < 0:
+            raise ConfigError(f"usage is a number of tokens, not {input_tokens!r:.60}", path="input_tokens")
         with self._lock:
             if self._last is not None:
                 self._usage = self._usage.observe("", self._last.view.tokens, input_tokens)
@@ -484,3 +500,11 @@ class _Done:
     view: View
     selected: _Selected
     outcome: Outcome | None = None
+
+
+def _budget(given: Budget | Mapping[str, Any]) -> Budget:
+    if isinstance(given, Budget):
+        return given
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"a budget is a Budget or a table such as {{'window': 8000}}, not {given!r:.60}", path="budget")
+    return Budget(**given)

@@ -50,7 +50,9 @@ class DigestToolResults(CompressionStrategy):
         if not view.over:
             return Plan()
         results = [each for each in view.results() if each.name not in self.exclude]
-        light = self._shortened(view, results, Rank.FACT)
+        light = (
+            self._shortened(view, results, Rank.FACT) if _may_do(view, results) or not self.fold else Plan()
+        )
         if light and not view.after(light).over:
             return light
         folded = self._folded(view, results) if self.fold and not view.scope else Plan()
@@ -78,6 +80,14 @@ class DigestToolResults(CompressionStrategy):
 
     def _shortened(self, view: View, results: Sequence[ToolResult], least: Rank) -> Plan:
         return _digested(view, results, least, spare=self.keep)
+
+
+def _may_do(view: View, results: Sequence[ToolResult]) -> bool:
+    """Whether shorter results can be enough: not when all of them together are not."""
+    regions = dict(view.regions)
+    for item in {each.item.id: each.item for each in results}.values():
+        regions[item.region] -= item.tokens
+    return not view.over_with(regions)
 
 
 def _digested(view: View, results: Sequence[ToolResult], least: Rank, *, spare: int = 0) -> Plan:

@@ -10,7 +10,7 @@ from typing import Any
 from ctxkit.jsons import json_text
 from ctxkit.literals import LONGEST_KEY, Rank, as_json, rank, telling, words_of
 
-__all__ = ["MARK", "Leaf", "digest", "fields_of", "leaves", "normal", "pruned", "read"]
+__all__ = ["MARK", "Leaf", "digest", "fields_of", "leaves", "normal", "pruned", "read", "written"]
 
 MARK = "_ctxkit"
 """The key of the mark in a digest that is JSON."""

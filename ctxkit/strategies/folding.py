@@ -14,7 +14,7 @@ from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.literals import as_json, tokens_of
 from ctxkit.strategies.digesting import fields_of
-from ctxkit.strategies.packing import Known, Step, packed, steps_of
+from ctxkit.strategies.packing import Known, Scored, Step, packed, ranked, steps_of
 
 __all__ = ["Fold", "asked_of"]
 
@@ -128,11 +128,15 @@ class _Digest:
 
     def text(self, budget: int) -> tuple[str, bool]:
         """See `packed`."""
-        return packed(self._steps, budget, self._known, self._view.count)
+        return packed(self._steps, self._facts, budget, self._view.count)
 
     @cached_property
     def _steps(self) -> list[Step]:
         return steps_of(self._entries, self._provider)
+
+    @cached_property
+    def _facts(self) -> list[Scored]:
+        return ranked(self._steps, self._known, self._view.count)
 
     @cached_property
     def _known(self) -> Known:

@@ -12,7 +12,7 @@ from ctxkit.jsons import json_text
 from ctxkit.literals import Rank, as_json, rank, telling, words_of
 from ctxkit.strategies.digesting import Leaf, leaves, normal, pruned, read
 
-__all__ = ["Known", "Step", "packed", "steps_of"]
+__all__ = ["Known", "Scored", "Step", "packed", "ranked", "steps_of"]
 
 SHORT_WORDS = 300
 """Characters of a user's message up to which it is kept as a whole or not at all."""
@@ -90,7 +90,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class Scored:
     """A fact of a step: where it is, its worth, its size."""
 
     score: float
@@ -133,38 +133,45 @@ def _called(name: str, value: list[Any]) -> Step:
     return Step(name, False, value, tuple(leaf for each in value for leaf in leaves(each)), asked)
 
 
-def packed(steps: Sequence[Step], budget: int, known: Known, count: Callable[[str], int]) -> tuple[str, bool]:
-    """The text, of at most `budget` tokens, and whether all that is likely to be needed is in it."""
-    ranked = sorted(_scored(steps, known, count), key=lambda each: (-each.score, -each.step, each.fact))
-    taken = _affordable(ranked, budget, 1.0)
-    text = _written(steps, ranked[:taken])
-    estimated = _tokens(ranked[:taken])
+def ranked(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> list[Scored]:
+    """The facts of steps that are worth anything, best first."""
+    return sorted(_scored(steps, known, count), key=lambda each: (-each.score, -each.step, each.fact))
+
+
+def packed(
+    steps: Sequence[Step], facts: Sequence[Scored], budget: int, count: Callable[[str], int]
+) -> tuple[str, bool]:
+    """The best of the ranked facts as text of at most `budget` tokens, and whether all that is likely to be
+    needed is in it."""
+    taken = _affordable(facts, budget, 1.0)
+    text = _written(steps, facts[:taken])
+    estimated = _tokens(facts[:taken])
     if estimated:
-        taken = _affordable(ranked, budget, count(text) / estimated)
-        text = _written(steps, ranked[:taken])
+        taken = _affordable(facts, budget, count(text) / estimated)
+        text = _written(steps, facts[:taken])
     while taken and (size := count(text)) > budget:
         taken = min(taken - 1, int(taken * budget / size))
-        text = _written(steps, ranked[:taken])
-    return text, taken == len(ranked) or ranked[taken].score < NEEDED
+        text = _written(steps, facts[:taken])
+    return text, taken == len(facts) or facts[taken].score < NEEDED
 
 
-def _affordable(ranked: Sequence[_Scored], budget: int, ratio: float) -> int:
+def _affordable(facts: Sequence[Scored], budget: int, ratio: float) -> int:
     """How many of the facts are worth their place; `ratio` is that of real to estimated tokens."""
     used, lines = 0, set()
-    for taken, each in enumerate(ranked):
+    for taken, each in enumerate(facts):
         used += each.tokens + (0 if each.step in lines else LINE_TOKENS)
         lines.add(each.step)
         share = min(1.0, max(FREE_SHARE, (each.score - WORTHLESS) / STEEP))
         if used * ratio > min(budget, max(FREE_TOKENS, budget * share)):
             return taken
-    return len(ranked)
+    return len(facts)
 
 
-def _tokens(facts: Sequence[_Scored]) -> int:
+def _tokens(facts: Sequence[Scored]) -> int:
     return sum(each.tokens for each in facts) + LINE_TOKENS * len({each.step for each in facts})
 
 
-def _written(steps: Sequence[Step], facts: Iterable[_Scored]) -> str:
+def _written(steps: Sequence[Step], facts: Iterable[Scored]) -> str:
     masks: dict[int, list[bool]] = {}
     for each in facts:
         masks.setdefault(each.step, [False] * len(steps[each.step].facts))[each.fact] = True
@@ -172,7 +179,7 @@ def _written(steps: Sequence[Step], facts: Iterable[_Scored]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> Iterator[_Scored]:
+def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> Iterator[Scored]:
     """The facts that are worth anything, newest step first."""
     seen: set[str] = set()
     topics = {_singular(word) for name in known.asked for word in name.split()} - _GENERIC
@@ -188,13 +195,13 @@ def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) ->
 
 def _scored_words(
     step: Step, at: int, bonus: float, seen: set[str], count: Callable[[str], int]
-) -> Iterator[_Scored]:
+) -> Iterator[Scored]:
     base = USER_SCORE if step.name == "user" else MODEL_SCORE
     for number, leaf in enumerate(step.facts):
         if leaf.value not in seen:
             seen.add(leaf.value)
             tokens = count(leaf.value) + 1
-            yield _Scored(base + bonus - tokens * PER_TOKEN, at, number, tokens)
+            yield Scored(base + bonus - tokens * PER_TOKEN, at, number, tokens)
 
 
 def _scored_call(
@@ -205,7 +212,7 @@ def _scored_call(
     topics: set[str],
     seen: set[str],
     count: Callable[[str], int],
-) -> Iterator[_Scored]:
+) -> Iterator[Scored]:
     keys = (leaf for leaf in step.facts if rank(leaf.field, leaf.value) >= Rank.KEY)
     bonus += RELATED if any(str(leaf.value) in known.now for leaf in keys) else 0.0
     field_before = ""
@@ -219,7 +226,7 @@ def _scored_call(
                 score *= REPEATED
             elif level >= Rank.KEY and str(leaf.value) in known.live:
                 score *= LIVE
-            yield _Scored(score, at, number, tokens)
+            yield Scored(score, at, number, tokens)
         seen.add(leaf.key)
         field_before = leaf.field
 

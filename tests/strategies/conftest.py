@@ -73,7 +73,9 @@ class Talk:
 
     def texts(self, entries: list[Entry], kind: PartKind) -> list[str]:
         """The texts of all parts of a kind."""
-        return [part.text for entry in entries for part in provider(self.format).parts(entry) if part.kind is kind]  # type: ignore[arg-type]
+        return [
+            part.text for entry in entries for part in provider(self.format).parts(entry) if part.kind is kind
+        ]  # type: ignore[arg-type]
 
     def results(self, entries: list[Entry]) -> list[str]:
         """The results as their tools wrote them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Budget, ContextManager, PartKind
+from ctxkit import Budget, PartKind
 from ctxkit.strategies.digest_tool_results import DigestToolResults
 
 NOISE = {"description": "a comfortable room with a view of nothing much at all", "meta": None, "active": True}
@@ -68,7 +68,7 @@ def test_every_format_is_accepted_and_keeps_the_identifiers(talk: Any) -> None:
 def test_gemini_gets_an_object(talk_in: Any) -> None:
     talk = with_results(talk_in("gemini"), json.dumps(ORDER))
     response = sent(talk, aim_for=1)[2]["parts"][0]["functionResponse"]["response"]
-    assert (list(response)[0], response["order_id"]) == ("_ctxkit", "#W2378156")
+    assert (next(iter(response)), response["order_id"]) == ("_ctxkit", "#W2378156")
 
 
 def test_anthropic_results_in_blocks_are_digested(talk_in: Any) -> None:
@@ -168,18 +168,16 @@ def test_old_steps_fold_into_lines_with_call_and_values(chat: Any) -> None:
 
 
 def test_a_second_fold_stands_beside_the_first_when_nothing_is_lost(chat: Any) -> None:
-    context = ContextManager(
-        "openai-chat", Budget(window=3_000, aim_for=1_500), DigestToolResults(), strict=True
-    )
-    chat.user("Start.")
-    for number in range(24):
-        chat.step(json.dumps(ORDER | {"order_id": f"#W{number}00"}), arguments={"order_id": f"#W{number}00"})
-    folds = []
-    context.add(chat.entries[0])
-    for start in range(1, len(chat.entries), 2):
-        context.add(chat.entries[start : start + 2])
-        messages = context.prepare_sync().messages
-        folds.append([text for text in chat.texts(messages, PartKind.TEXT) if "Summary of" in text])
+    context = chat.manager(Budget(window=3_000, aim_for=1_500), DigestToolResults())
+    folds: list[list[str]] = [[]]
+    for number in range(40):
+        chat.user(f"And order {number}?").step(
+            json.dumps({"order_id": f"#W{number}00", "total": 100 + number, **NOISE})
+        )
+        chat.assistant("It is on its way. " * 12)
+        context.add(chat.entries[-4:])
+        shown = chat.texts(context.prepare_sync().messages, PartKind.TEXT)
+        folds.append([text for text in shown if "Summary of" in text])
     grown = [(old, new) for old, new in pairwise(folds) if len(new) > len(old) > 0]
     assert grown
     assert all(new[: len(old)] == old for old, new in grown)

@@ -56,11 +56,15 @@ def test_newest_result_that_is_larger_than_the_window_fits(talk: Any) -> None:
 
 
 def test_parallel_results_of_the_newest_step_share_the_room() -> None:
-    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "read", "arguments": "{}"}} for n in range(6)]
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "read", "arguments": "{}"}} for n in range(6)
+    ]
     context = ContextManager("openai-chat", Budget(window=1_500), trim(), strict=True)
     context.add({"role": "user", "content": "Read them all."})
     context.add({"role": "assistant", "content": None, "tool_calls": calls})
-    context.add([{"role": "tool", "tool_call_id": f"c{n}", "content": "ok" if n == 2 else LOG} for n in range(6)])
+    context.add(
+        [{"role": "tool", "tool_call_id": f"c{n}", "content": "ok" if n == 2 else LOG} for n in range(6)]
+    )
     request = context.prepare_sync()
     contents = [message["content"] for message in request.messages[2:]]
     assert request.report.tokens_after <= 1_500
@@ -71,7 +75,9 @@ def test_parallel_results_of_the_newest_step_share_the_room() -> None:
 def test_oldest_go_first_and_the_rest_stays_when_the_target_is_met(talk: Any) -> None:
     talk.user("Read three logs.").step(LOG).step(LOG).step(LOG).assistant("Done.").user("And now?")
     size = count(LOG)
-    request = talk.manager(Budget(window=3 * size, aim_for=3 * size - 500), trim(max_tokens=300)).prepare_sync()
+    request = talk.manager(
+        Budget(window=3 * size, aim_for=3 * size - 500), trim(max_tokens=300)
+    ).prepare_sync()
     first, second, third = talk.results(request.messages)
     assert count(first) <= 300
     assert (second, third) == (LOG, LOG)
@@ -135,7 +141,12 @@ def test_cuts_lie_between_characters(cap: int) -> None:
 
 def rows(number: int) -> list[dict[str, Any]]:
     return [
-        {"order_id": f"ORD-{n:05d}", "total": n * 1.5, "due": "2031-05-01", "notes": f"Nothing to say of {n}. " * 6}
+        {
+            "order_id": f"ORD-{n:05d}",
+            "total": n * 1.5,
+            "due": "2031-05-01",
+            "notes": f"Nothing to say of {n}. " * 6,
+        }
         for n in range(number)
     ]
 
@@ -156,7 +167,9 @@ def test_json_stays_json_with_ends_and_key_fields(talk: Any) -> None:
 
 
 def test_long_string_in_json_is_cut_inside(talk: Any) -> None:
-    talk.user("Run.").step(json.dumps({"exit_code": 1, "stdout": LOG, "id": "JOB-7"})).assistant("Done.").user("So?")
+    talk.user("Run.").step(json.dumps({"exit_code": 1, "stdout": LOG, "id": "JOB-7"})).assistant(
+        "Done."
+    ).user("So?")
     request = talk.manager(Budget(window=2_000), trim(max_tokens=300)).prepare_sync()
     value = json.loads(talk.results(request.messages)[0])
     assert (value["exit_code"], value["id"]) == (1, "JOB-7")
@@ -218,7 +231,9 @@ def test_arguments_stay_whole_unless_asked_for(talk: Any) -> None:
 
 def test_long_strings_in_arguments_are_cut_and_the_rest_stays(talk: Any) -> None:
     arguments = {"path": "recipes/rye-bread.md", "mode": "create", "size": 1.5, "content": PAGE}
-    talk.user("Write the page.").step("written, 6 kB", arguments=arguments).assistant("Done.").user("Rename it.")
+    talk.user("Write the page.").step("written, 6 kB", arguments=arguments).assistant("Done.").user(
+        "Rename it."
+    )
     request = talk.manager(Budget(window=600), trim(max_tokens=200, arguments=True)).prepare_sync()
     kept = json.loads(talk.texts(request.messages, PartKind.ARGUMENTS)[0])
     content = kept.pop("content")

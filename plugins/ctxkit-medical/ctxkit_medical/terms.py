@@ -69,7 +69,7 @@ _ASKING = re.compile(
 )
 _FOLLOW_UP = re.compile(
     r"\b(?:are you sure|anything|any other (?:allerg|drug|med|food|reaction)|any (?:drugs?|foods?|med|pollen)|which"
-    r"|what (?:happen|kind|sort|reaction)|like what|such as)|还有|哪些|哪种|什么反应|确定",
+    r"|what (?:happen|kind|sort|reaction)|like what|such as)|^\s*\S+\s*\?\s*$|还有|哪些|哪种|什么反应|确定",
     re.IGNORECASE,
 )
 _SHORT = 120

@@ -67,6 +67,8 @@ def test_follow_ups() -> None:
     assert not follows_up("How is your knee?")
 
 
-@pytest.mark.parametrize("text", ["allergic " * 100_000, "stop " * 200_000, "no more than 1" * 70_000, "不" * 10**6])
+@pytest.mark.parametrize(
+    "text", ["allergic " * 100_000, "stop " * 200_000, "no more than 1" * 70_000, "不" * 10**6]
+)
 def test_long_texts_are_read(text: str) -> None:
     assert isinstance(subjects_of(text) + asked_about(text), list)

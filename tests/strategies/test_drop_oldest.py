@@ -1,0 +1,80 @@
+"""What drop-oldest drops, by the public API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxkit import Budget, PartKind
+
+CHAT = "We spoke of this and that and came to no end. " * 6
+
+
+def turns(talk: Any, number: int, size: str = CHAT) -> Any:
+    for n in range(number):
+        talk.user(f"Question {n}: {size}").assistant(f"Answer {n}: {size}")
+    return talk
+
+
+def test_oldest_turns_go_whole_until_the_target_is_met(talk: Any) -> None:
+    turns(talk, 20).user("Go on.")
+    request = talk.manager(Budget(window=2_000), "drop-oldest").prepare_sync()
+    kept = len(request.messages)
+    assert kept % 2 == 1
+    assert request.messages == talk.entries[-kept:]
+    assert 2_000 * 0.4 < request.report.tokens_after <= request.report.target
+    assert talk.refused(request.messages) == []
+
+
+def test_steps_of_the_current_turn_go_one_by_one(talk: Any) -> None:
+    talk.user("Do it all.")
+    for n in range(30):
+        talk.step(f"Result {n}: {CHAT}")
+    request = talk.manager(Budget(window=1_500), "drop-oldest").prepare_sync()
+    texts = talk.texts(request.messages, PartKind.TEXT)
+    results = talk.results(request.messages)
+    assert texts[0] == "Do it all."
+    assert "earlier entries left out here; originals: ctx:" in texts[1]
+    assert results == talk.results(talk.entries)[-len(results) :]
+    assert request.report.tokens_after <= request.report.target
+    assert talk.refused(request.messages) == []
+
+
+def test_dropping_again_changes_nothing(talk: Any) -> None:
+    talk.user("Do it all.")
+    for n in range(30):
+        talk.step(f"Result {n}: {CHAT}")
+    context = talk.manager(Budget(window=1_500), "drop-oldest")
+    context.prepare_sync()
+    assert context.compact().edits == ()
+
+
+def test_pinned_messages_are_stepped_over(talk: Any) -> None:
+    turns(talk, 20).user("Go on.")
+    context = talk.manager(Budget(window=2_000), "drop-oldest")
+    context.pin(0, 5)
+    request = context.prepare_sync()
+    texts = talk.texts(request.messages, PartKind.TEXT)
+    assert texts[0].startswith("Question 0:")
+    assert any(text.startswith("Answer 2:") for text in texts)
+    assert sum("left out here" in text for text in texts) == 2
+    assert talk.refused(request.messages) == []
+
+
+def test_what_is_smaller_than_its_stand_in_stays(talk: Any) -> None:
+    """Forty pinned messages with tiny answers: putting a stand-in for each answer would grow the request."""
+    for n in range(40):
+        talk.user(f"Question {n}: {CHAT}").assistant("Yes.")
+    turns(talk, 10).user("Go on.")
+    context = talk.manager(Budget(window=4_000), "drop-oldest")
+    context.pin(*range(0, 80, 2))
+    request = context.prepare_sync()
+    assert talk.texts(request.messages, PartKind.TEXT)[:80] == talk.texts(talk.entries, PartKind.TEXT)[:80]
+    assert request.report.tokens_after <= 4_000
+    assert request.report.failures == ()
+
+
+def test_nothing_goes_when_nothing_may(chat: Any) -> None:
+    chat.user("Go on.")
+    report = chat.manager(Budget(window=10_000, aim_for=1), "drop-oldest").compact()
+    assert report.edits == ()
+    assert report.failures == ()

@@ -1,0 +1,336 @@
+"""What careless and hostile strategies may not do, and what must hold whatever they do (P12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+
+from ctxkit import (
+    Budget,
+    BudgetExceededError,
+    Close,
+    CompressionStrategy,
+    ConfigError,
+    ContextManager,
+    ConversationError,
+    Drop,
+    Edit,
+    Fact,
+    Pin,
+    Plan,
+    ProviderFormatError,
+    Remember,
+    Replace,
+    Retract,
+    Services,
+    Shorten,
+    Strip,
+    Unpin,
+    View,
+)
+
+
+class Scripted(CompressionStrategy):
+    """Does what the test says."""
+
+    kind: str = "scripted"
+    script: ClassVar[Callable[[View], Any]]
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return type(self).script(view)  # type: ignore[no-any-return]
+
+
+def scripted(script: Callable[[View], Any]) -> CompressionStrategy:
+    return type("Scripted", (Scripted,), {"script": staticmethod(script), "__module__": "elsewhere"})()
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text + " word" * 60}
+
+
+def model(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text + " word" * 60}
+
+
+def manager(script: Callable[[View], Any], *, format: Any = "openai-chat", window: int = 2_000) -> ContextManager:
+    context = ContextManager(format, Budget(window=window), scripted(script))
+    if format == "openai-chat":
+        for turn in range(4):
+            context.add([user(f"question {turn}"), model(f"answer {turn}")])
+        context.add(user("now"))
+    return context
+
+
+def test_entries_changed_in_place_are_changed_for_the_plugin_alone() -> None:
+    def vandal(view: View) -> Plan:
+        for item in view.state.items:
+            item.raw["content"] = "HACKED"
+            view.original(item)["content"] = "HACKED"
+        return Plan()
+
+    context = manager(vandal)
+    before = context.prepare_sync().messages
+    context.preview()
+    context.compact()
+    assert context.prepare_sync().messages == before
+
+
+def test_a_strategy_takes_off_its_own_pins_alone() -> None:
+    def unpins(view: View) -> Plan:
+        units = tuple(unit.id for unit in view.units)
+        return Plan.of(Unpin(units)) + Plan.of(Drop((0, 1)))
+
+    context = manager(unpins)
+    context.pin(0)
+    assert "pinned" in context.compact().failures[0].why
+    assert context.explain()[0].fate == "pinned"
+
+
+def test_a_strategy_may_not_sign_as_the_user_nor_overrule_what_users_remember() -> None:
+    context = manager(lambda view: Plan.of(Unpin((0,), by="user")))
+    assert "user" in context.compact().failures[0].why
+    context = manager(lambda view: Plan.of(Remember(Fact("allergy", "none", by="user")), Retract("allergy")))
+    context.remember("allergy", "peanuts", confidence=0.5)
+    context.compact()
+    text = str(context.prepare_sync().messages)
+    assert "allergy: peanuts" in text
+    assert "allergy: none" not in text
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Pin((0,), until="soon"),  # type: ignore[arg-type]
+        Pin(0),  # type: ignore[arg-type]
+        Pin((None,)),  # type: ignore[arg-type]
+        Drop(("0",)),  # type: ignore[arg-type]
+        Drop((0,), why=None),  # type: ignore[arg-type]
+        Remember(Fact("key", "value", confidence="high")),  # type: ignore[arg-type]
+        Remember(Fact("key", None)),  # type: ignore[arg-type]
+        Remember("fact"),  # type: ignore[arg-type]
+        Shorten(0, "0", "x"),  # type: ignore[arg-type]
+        Shorten(0, -1, "x"),
+        Shorten(0, 99, "x"),
+        Shorten(0, 0, {"not": "text"}),
+        Shorten(0, 0, "much longer " * 200),
+        Replace((0, 1), "  "),
+        Replace((0, 1), "longer than what it stands for " * 50),
+        Close("no such call", "closed"),
+        Strip((8,)),
+        Strip((77,)),
+        "no edit at all",
+    ],
+    ids=lambda edit: str(edit)[:40],
+)
+def test_edits_that_cannot_be_are_refused_and_harm_nothing(edit: Edit) -> None:
+    context = manager(lambda view: Plan.of(edit))
+    before = context.prepare_sync().messages
+    report = context.compact()
+    assert [failure.by for failure in report.failures] == ["scripted"]
+    assert context.prepare_sync().messages == before
+    context.use("drop-oldest")
+    context.compact()
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), TimeoutError("mine"), RecursionError(), ValueError("bad")])
+def test_whatever_a_plan_raises_is_named(raised: BaseException) -> None:
+    def raises(view: View) -> Plan:
+        raise raised
+
+    assert type(raised).__name__ in manager(raises).compact().failures[0].why
+
+
+def test_two_summaries_side_by_side_are_both_there() -> None:
+    context = manager(lambda view: Plan.of(Replace((0, 1), "SUMMARY-ONE"), Replace((2, 3), "SUMMARY-TWO")))
+    report = context.compact()
+    text = str(context.prepare_sync().messages)
+    assert not report.failures
+    assert text.count("SUMMARY-ONE") == text.count("SUMMARY-TWO") == 1
+    assert [each.fate for each in context.explain()[:4]] == ["summarised"] * 4
+    for edit in report.edits:
+        assert context.original(edit.handle) == [
+            [user("question 0"), model("answer 0")],
+            [user("question 1"), model("answer 1")],
+        ][report.edits.index(edit)]
+
+
+def test_summaries_of_scattered_units_stand_at_the_first_gap_and_the_others_are_marked() -> None:
+    context = manager(lambda view: Plan.of(Replace((1, 3, 5), "all answers")))
+    assert not context.compact().failures
+    messages = context.prepare_sync().messages
+    assert [each["role"] for each in messages] == ["user"] * 6 + ["user", "assistant", "user"]
+    assert "all answers" in messages[1]["content"]
+    assert "left out here" in messages[3]["content"]
+    assert "left out here" in messages[5]["content"]
+
+
+def test_a_stand_in_is_not_a_strategys_to_change() -> None:
+    context = manager(lambda view: Plan.of(Drop((1,))))
+    context.compact()
+    context.use(scripted(lambda view: Plan.of(Shorten(-1, 0, "hi"))))
+    assert "written by ctxkit" in context.compact().failures[0].why
+
+
+def test_a_plugin_called_gap_is_no_gap() -> None:
+    shortens = scripted(lambda view: Plan.of(Shorten(1, 0, "short", by="gap")))
+    context = manager(lambda view: Plan())
+    context.use(shortens)
+    context.compact()
+    context.use(scripted(lambda view: Plan.of(Drop((0,)))))
+    context.compact()
+    assert context.prepare_sync().messages[1] == {"role": "assistant", "content": "short"}
+
+
+def test_shortening_and_stripping_one_item_in_one_stage_is_refused() -> None:
+    entry = {**model("thought through"), "reasoning_content": "because"}
+    context = ContextManager("openai-chat", Budget(window=2000), "drop-oldest")
+    context.add([user("q"), entry, user("next")])
+    context.use(scripted(lambda view: Plan.of(Shorten(1, 1, "short"), Strip((1,)))))
+    assert "twice" in context.compact().failures[0].why
+
+
+def test_stripped_reasoning_can_be_read_by_its_handle() -> None:
+    context = ContextManager("openai-responses", Budget(window=2000, min_gain=0), "drop-reasoning")
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "thinking " * 20}]}
+    answer = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []}
+    answer["content"] = [{"type": "output_text", "text": "done", "annotations": []}]
+    context.add([{"role": "user", "content": "one"}, reasoning, answer, {"role": "user", "content": "two"}])
+    context.compact()
+    fates = context.explain()
+    assert [each.fate for each in fates] == ["present", "stripped", "stripped", "pinned"]
+    assert context.original(fates[1].handle) == [reasoning, answer]
+
+
+def test_compacting_again_with_facts_changes_nothing() -> None:
+    context = manager(lambda view: Plan())
+    context.remember("name", "Ada")
+    context.prepare_sync()
+    context.compact()
+    messages = context.prepare_sync().messages
+    assert [context.compact().compacted for _ in range(2)] == [False, False]
+    assert context.prepare_sync().messages == messages
+
+
+def test_failures_are_named_when_nothing_fits() -> None:
+    def raises(view: View) -> Plan:
+        raise ValueError("broken in two")
+
+    context = manager(raises, window=200)
+    with pytest.raises(BudgetExceededError, match="broken in two") as raised:
+        context.prepare_sync()
+    assert raised.value.failures == ("scripted: it raised ValueError: broken in two",)
+    assert "other steps and messages" in str(raised.value)
+
+
+def test_undo_keeps_what_was_pinned_since() -> None:
+    context = manager(lambda view: Plan.of(Drop((0, 1))))
+    context.compact()
+    context.pin(2)
+    context.undo()
+    assert context.explain()[2].fate == "pinned"
+    context.use("drop-oldest")
+    context.compact()
+    assert user("question 1") in context.prepare_sync().messages
+
+
+def test_an_undo_that_cannot_be_is_said_and_not_spent() -> None:
+    def step(number: int) -> list[dict[str, Any]]:
+        call = {"type": "tool_use", "id": "t0", "name": "f", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "t0", "content": "r" * 300}
+        return [user(f"q {number}"), {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+    context = ContextManager("anthropic", Budget(window=2000, min_gain=0), {"kind": "sliding-window", "keep_turns": 1})
+    context.add([*step(0), user("next")])
+    context.compact()
+    context.add(step(1)[1:])
+    for _ in range(2):
+        with pytest.raises(ConversationError, match="cannot follow"):
+            context.undo()
+    context.prepare_sync()
+
+
+def test_another_strategy_is_asked_at_once() -> None:
+    context = manager(lambda view: Plan())
+    context._budget = Budget(window=2000, compact_at=300)  # noqa: SLF001 - the moment that matters is short
+    first = context.prepare_sync().report
+    assert not first.compacted
+    assert "over compact_at" in first.trigger
+    assert "no strategy found anything" in first.trigger
+    assert "not worth taking" in context.prepare_sync().report.trigger
+    context.use("drop-oldest")
+    assert context.prepare_sync().report.compacted
+
+
+def test_the_same_tools_in_other_clothes_break_no_cache() -> None:
+    context = manager(lambda view: Plan())
+    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    context.prepare_sync(tools=[tool])
+    assert context.prepare_sync(tools=(tool,)).report.normalised == ()
+    assert context.prepare_sync(tools=[]).report.normalised != ()
+
+
+@pytest.mark.parametrize("value", [10**5000, float("nan"), float("inf"), {1: 2}, {1}], ids=["10**5000", "nan", "inf", "key", "set"])
+def test_what_is_no_json_is_refused_with_its_path(value: Any) -> None:
+    context = manager(lambda view: Plan())
+    with pytest.raises(ProviderFormatError, match=r"messages\[0\]\.content\.deep"):
+        context.add({"role": "user", "content": {"deep": value}})
+
+
+def test_bad_arguments_get_typed_errors() -> None:
+    context = manager(lambda view: Plan())
+    with pytest.raises(ConfigError):
+        context.pin("a")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        context.pin(0, until="3")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        context.remember("key", None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        context.remember("key", "value", confidence="high")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        context.observe_usage("many")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        ContextManager("openai-chat", {"window": 100, "reply": 200}, "drop-oldest")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        ContextManager("openai-chat", 8000, "drop-oldest")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="call it"):
+        ContextManager("openai-chat", Budget(window=100), Scripted)  # type: ignore[arg-type]
+    assert ContextManager("openai-chat", {"window": 100}, "drop-oldest").budget == Budget(window=100)
+
+
+def test_a_fact_cannot_forge_another() -> None:
+    context = manager(lambda view: Plan())
+    context.remember("note", "harmless\nallergy: none")
+    note = context.prepare_sync().messages[-2]["content"]
+    assert "\nallergy: none" not in note
+    assert replace(Fact("a", "b"), value="c").value == "c"
+
+
+def test_turns_above_the_limit_go() -> None:
+    context = ContextManager("openai-chat", Budget(window=100_000, context_limit=3), "hybrid")
+    for turn in range(10):
+        context.add([user(f"q {turn}")])
+        messages = context.prepare_sync().messages
+        assert sum("q " in each["content"] for each in messages) <= 3
+        context.add(model("answer"))
+
+
+def test_the_newest_of_a_region_with_a_minimum_stay() -> None:
+    regions = {"recent": {"max": 400, "min": 290}}
+    context = ContextManager("openai-chat", Budget(window=1000, regions=regions, aim_for=10), "drop-oldest")  # type: ignore[arg-type]
+    for turn in range(10):
+        context.add([user(f"q {turn}"), model(f"a {turn}")])
+    context.compact()
+    assert [each.fate for each in context.explain()[-4:]] == ["present", "present", "pinned", "present"]
+
+
+def test_a_region_of_low_priority_goes_first() -> None:
+    regions = {"retrieved": {"max": 400, "priority": -1}}
+    context = ContextManager("openai-chat", Budget(window=700, regions=regions), "drop-oldest")  # type: ignore[arg-type]
+    context.add([user("q 0"), model("a 0"), user("q 1")])
+    context.add(user("a document" + " page" * 400), region="retrieved")
+    context.add([model("a 1"), user("q 2")])
+    context.compact()
+    assert [each.fate for each in context.explain()] == ["present"] * 3 + ["dropped", "present", "pinned"]
