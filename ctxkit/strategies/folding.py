@@ -29,8 +29,12 @@ SPARE = 6
 
 ATTEMPTS = 3
 
-MAX_ENTRIES = 2_000
-"""Originals from which one digest is made; older ones have had their time."""
+SOURCE_WINDOWS = 2
+"""Times the limit: as much of the newest originals is read for one digest. What is older was in earlier ones, and
+the work of a compaction does not grow with the history."""
+
+CHARACTERS = 4
+"""Of a token, roughly."""
 
 RECENT_UNITS = 4
 """The newest live units: what they talk about is what is going on."""
@@ -123,12 +127,13 @@ class _Digest:
         gone = {unit.id for unit in old}
         self._view = view
         self._provider = view.setting.meter.provider
+        self._count = view.setting.meter.count
         self._live = [unit for unit in view.units if unit.id not in gone]
         self._entries = _originals(view, old)
 
     def text(self, budget: int) -> tuple[str, bool]:
         """See `packed`."""
-        return packed(self._steps, self._facts, budget, self._view.count)
+        return packed(self._steps, self._facts, budget, self._count)
 
     @cached_property
     def _steps(self) -> list[Step]:
@@ -136,19 +141,14 @@ class _Digest:
 
     @cached_property
     def _facts(self) -> list[Scored]:
-        return ranked(self._steps, self._known, self._view.count)
+        return ranked(self._steps, self._known, self._count)
 
     @cached_property
     def _known(self) -> Known:
         received = [item.raw for unit in self._live for item in unit.items if not item.synthetic]
         kept = [unit for unit in self._live if unit.synthetic or unit.said_by_user]
         live = {token for unit in kept for token in tokens_of(unit.text)}
-        live.update(
-            str(leaf.value)
-            for step in steps_of(received, self._provider)
-            if not step.said
-            for leaf in step.facts
-        )
+        live.update(*(step.values for step in steps_of(received, self._provider) if not step.said))
         recent = {token for unit in self._live[-RECENT_UNITS:] for token in tokens_of(unit.text)}
         asked = _asked([*self._entries, *received], self._view)
         return Known(asked, frozenset(recent), frozenset(live))
@@ -161,7 +161,15 @@ def _originals(view: View, units: Sequence[Unit]) -> list[Entry]:
         ids.update(*item.stands_for)
         if not item.synthetic:
             ids.add(item.id)
-    return [view.setting.original(id) for id in sorted(ids)[-MAX_ENTRIES:]]
+    left = SOURCE_WINDOWS * CHARACTERS * view.budget.limit
+    newest: list[Entry] = []
+    for id in sorted(ids, reverse=True):
+        entry = view.setting.original(id)
+        left -= sum(len(part.text) for part in view.setting.meter.provider.parts(entry))
+        if left < 0 and newest:
+            break
+        newest.append(entry)
+    return newest[::-1]
 
 
 def asked_of(view: View) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ctxkit.core.items import PartKind, Role
@@ -49,6 +50,9 @@ NEEDED = 3.5
 LINE_TOKENS = 6
 """Tokens of a line beside its values: the name of the tool, brackets."""
 
+STEPS = 256
+"""Steps that are kept for the next compaction."""
+
 _GENERIC = frozenset(("id", "ids", "key", "code", "number", "no", "name", "names", "list", "type"))
 
 
@@ -62,18 +66,52 @@ class Known:
     live: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One line of a digest: what somebody said (`facts` are its sentences), or a call with its results.
 
-    The first `arguments` facts of a call are those of its arguments.
+    Steps are made once for each text and shared: what is worked out for one stays with it.
     """
 
     name: str
     said: bool
     value: Any
     facts: tuple[Leaf, ...]
-    arguments: int = 0
+
+    @cached_property
+    def ranks(self) -> tuple[Rank, ...]:
+        """The rank of each fact by itself."""
+        return tuple(rank(leaf.field, leaf.value) for leaf in self.facts)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """What each fact has in common with others that say the same."""
+        return tuple(leaf.value if self.said else leaf.key for leaf in self.facts)
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The values of a call and its results as text; those that rank as keys."""
+        ranked = zip(self.facts, self.ranks, strict=True)
+        return frozenset(str(leaf.value) for leaf, level in ranked if level >= Rank.KEY)
+
+    def tokens(self, count: Callable[[str], int]) -> tuple[int, ...]:
+        """The size of each fact in a line, its field name where that changes."""
+        if count not in self._sizes:
+            self._sizes[count] = tuple(map(count, self._shown()))
+        return self._sizes[count]
+
+    @cached_property
+    def _sizes(self) -> dict[Callable[[str], int], tuple[int, ...]]:
+        return {}
+
+    def _shown(self) -> Iterator[str]:
+        before = ""
+        for leaf in self.facts:
+            if self.said:
+                yield f"{leaf.value} "
+            else:
+                yield f'"{leaf.field}":"{leaf.value}",' if leaf.field != before else f'"{leaf.value}",'
+            before = leaf.field
 
     def line(self, keep: Sequence[bool]) -> str:
         """The line with some of the facts, "" without any."""
@@ -101,8 +139,8 @@ class Scored:
 
 def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
     """Entries as steps, in order; a result belongs to the line of its call."""
-    lines: list[tuple[str, bool, list[Any]]] = []
-    calls: dict[str | None, list[Any]] = {}
+    lines: list[tuple[str, bool, list[str]]] = []
+    calls: dict[str | None, list[str]] = {}
     for entry in entries:
         shape = provider.shape(entry)
         names = {call.id: call.name for call in shape.calls}
@@ -112,25 +150,27 @@ def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
                     who = "user" if shape.role is Role.USER else "assistant"
                     lines.append((who, True, [part.text]))
                 case PartKind.ARGUMENTS:
-                    calls[part.call] = [normal(as_json(part.text))]
+                    calls[part.call] = [part.text]
                     lines.append((part.name or names.get(part.call, "call"), False, calls[part.call]))
                 case PartKind.RESULT:
                     if part.call not in calls:
-                        calls[part.call] = [None]
+                        calls[part.call] = [""]
                         lines.append((part.name or "call", False, calls[part.call]))
-                    calls[part.call].append(read(part.text))
-    return [_said(who, said[0]) if is_said else _called(who, said) for who, is_said, said in lines]
+                    calls[part.call].append(part.text)
+    return [_said(who, said[0]) if is_said else _called(who, *said) for who, is_said, said in lines]
 
 
+@lru_cache(maxsize=STEPS)
 def _said(who: str, text: str) -> Step:
     whole = who == "user" and len(text) <= SHORT_WORDS
     sentences = [" ".join(text.split())] if whole else dict.fromkeys(telling(text))
     return Step(who, True, None, tuple(Leaf("", sentence) for sentence in sentences))
 
 
-def _called(name: str, value: list[Any]) -> Step:
-    asked = sum(1 for _ in leaves(value[0]))
-    return Step(name, False, value, tuple(leaf for each in value for leaf in leaves(each)), asked)
+@lru_cache(maxsize=STEPS)
+def _called(name: str, arguments: str, *results: str) -> Step:
+    value = (normal(as_json(arguments)), *map(read, results))
+    return Step(name, False, value, tuple(leaf for each in value for leaf in leaves(each)))
 
 
 def ranked(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> list[Scored]:
@@ -186,22 +226,20 @@ def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) ->
     said_after = 0
     for at in range(len(steps) - 1, -1, -1):
         step, newest = steps[at], NEWEST_STEP * STEP_DECAY ** (len(steps) - 1 - at)
+        sizes = step.tokens(count)
         if step.said:
-            yield from _scored_words(step, at, newest + NEWEST_SAID * 0.5**said_after, seen, count)
+            yield from _scored_words(step, at, newest + NEWEST_SAID * 0.5**said_after, seen, sizes)
             said_after += 1
         else:
-            yield from _scored_call(step, at, newest, known, topics, seen, count)
+            yield from _scored_call(step, at, newest, known, topics, seen, sizes)
 
 
-def _scored_words(
-    step: Step, at: int, bonus: float, seen: set[str], count: Callable[[str], int]
-) -> Iterator[Scored]:
-    base = USER_SCORE if step.name == "user" else MODEL_SCORE
-    for number, leaf in enumerate(step.facts):
-        if leaf.value not in seen:
-            seen.add(leaf.value)
-            tokens = count(leaf.value) + 1
-            yield Scored(base + bonus - tokens * PER_TOKEN, at, number, tokens)
+def _scored_words(step: Step, at: int, bonus: float, seen: set[str], sizes: Sequence[int]) -> Iterator[Scored]:
+    base = (USER_SCORE if step.name == "user" else MODEL_SCORE) + bonus
+    for number, (key, tokens) in enumerate(zip(step.keys, sizes, strict=True)):
+        if key not in seen:
+            seen.add(key)
+            yield Scored(base - tokens * PER_TOKEN, at, number, tokens)
 
 
 def _scored_call(
@@ -211,31 +249,31 @@ def _scored_call(
     known: Known,
     topics: set[str],
     seen: set[str],
-    count: Callable[[str], int],
+    sizes: Sequence[int],
 ) -> Iterator[Scored]:
-    keys = (leaf for leaf in step.facts if rank(leaf.field, leaf.value) >= Rank.KEY)
-    bonus += RELATED if any(str(leaf.value) in known.now for leaf in keys) else 0.0
-    field_before = ""
-    for number, leaf in enumerate(step.facts):
-        level = rank(leaf.field, leaf.value, known.asked)
+    bonus += 0.0 if known.now.isdisjoint(step.values) else RELATED
+    for number, (leaf, level, key, tokens) in enumerate(
+        zip(step.facts, step.ranks, step.keys, sizes, strict=True)
+    ):
         if level is not Rank.NOTHING:
-            named = f'"{leaf.field}":' if leaf.field != field_before else ""
-            tokens = count(f'{named}"{leaf.value}",')
-            score = _worth(leaf, level, known, topics) + bonus - tokens * PER_TOKEN
-            if leaf.key in seen:
+            score, level = _worth(leaf, level, known, topics)
+            score += bonus - tokens * PER_TOKEN
+            if key in seen:
                 score *= REPEATED
             elif level >= Rank.KEY and str(leaf.value) in known.live:
                 score *= LIVE
             yield Scored(score, at, number, tokens)
-        seen.add(leaf.key)
-        field_before = leaf.field
+        seen.add(key)
 
 
-def _worth(leaf: Leaf, level: Rank, known: Known, topics: set[str]) -> float:
+def _worth(leaf: Leaf, level: Rank, known: Known, topics: set[str]) -> tuple[float, Rank]:
+    """What a fact is worth for its rank, which is higher for a field that calls were given."""
     words = words_of(leaf.field)
-    asked = level >= Rank.KEY and " ".join(words) in known.asked
+    asked = " ".join(words) in known.asked
+    if asked and level < Rank.ID:
+        level = rank(leaf.field, leaf.value, known.asked)
     topical = level >= Rank.ID and not topics.isdisjoint(map(_singular, words))
-    return int(level) + ASKED * asked + TOPICAL * topical
+    return int(level) + ASKED * (asked and level >= Rank.KEY) + TOPICAL * topical, level
 
 
 def _singular(word: str) -> str:

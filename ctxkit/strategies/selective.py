@@ -19,7 +19,7 @@ from ctxkit.strategy import CompressionStrategy, Services, advance
 __all__ = ["Selective"]
 
 _ENGLISH = (
-    r"must|never|always|prefer|allerg|deadline|due (?:by|date|on)|no later than|decided|decision|remember"
+    r"must(?:n[’']?t)?\b|never|always|prefer|allerg|deadline|due (?:by|date|on)|no later than|decided|decision|remember"
     r"|keep in mind|important|require|at (?:most|least)|no (?:more|less) than|under no circumstances|make sure"
     r"|do not|(?<!\bI )don['’]t"
 )
@@ -44,6 +44,7 @@ class Selective(CompressionStrategy):
     """
 
     kind: Literal["selective"] = "selective"
+    timeout_s: float | None = Field(default=None, gt=0)
     markers: tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], ...] = ()
     pin_share: float = Field(default=0.25, gt=0, le=1)
     others: AnyStrategy = Field(default_factory=DropOldest)

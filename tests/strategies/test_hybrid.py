@@ -61,7 +61,11 @@ def test_steps_run_in_order_until_the_target_is_met(talk: Any) -> None:
 
 
 def test_later_steps_go_on_from_what_the_ones_before_left(talk: Any) -> None:
-    context = held(talk, ClearToolResults(keep=0), DropOldest(), window=1_000)
+    talk.user(f"First. {LOG}").assistant("Done.").user("Second.").step(LOG).assistant("Done.").user("So?")
+    context = ContextManager(
+        talk.format, Budget(window=1_000), Hybrid(steps=(ClearToolResults(keep=0), DropOldest()))
+    )
+    context.add(talk.entries)
     report = context.prepare_sync().report
     assert [(edit.kind, edit.by) for edit in report.edits] == [
         ("Shorten", "clear-tool-results"),

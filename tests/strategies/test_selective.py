@@ -92,12 +92,12 @@ def test_pins_leave_room_and_the_report_says_what_was_not_pinned(talk: Any) -> N
     text = str(request.messages)
     pins = [edit for edit in request.report.edits if edit.kind == "Pin"]
     assert request.report.tokens_after <= 2_000
-    assert len(pins[0].positions) == 5
+    assert 3 <= len(pins[0].positions) <= 5
     assert "Rule 59:" in text
     assert "Rule 1:" not in text
-    assert [failure.why for failure in request.report.failures] == [
-        "key messages not pinned: 55, of 4070 tokens; pins may take 20% of the limit"
-    ] or "key messages not pinned: 55" in request.report.failures[0].why
+    (failure,) = request.report.failures
+    assert failure.by == "selective"
+    assert f"key messages not pinned: {60 - len(pins[0].positions)}" in failure.why
 
 
 def test_another_strategy_may_make_room(chat: Any) -> None:
