@@ -217,7 +217,7 @@ class View:
             if known is None or known[0] is not stage:
                 return view._applied(plan.stages[at:])
             view = known[1]
-        return view if plan.stages else self._applied(())
+        return view
 
     @cached_property
     def _tried(self) -> dict[int, tuple[tuple[Edit, ...], View]]:

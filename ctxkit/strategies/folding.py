@@ -21,13 +21,11 @@ __all__ = ["Fold", "asked_of"]
 WHOLE_SHARE = 0.2
 """Of the room for what may be folded: the newest units that fit into it stay whole."""
 
-ENVELOPE = 60
-"""Tokens of a fold beside its text: mark, title, fence, the entry around it."""
+ENVELOPE = 54
+"""Tokens of a fold beside its text, give or take a few: mark, title, fence, the entry around it."""
 
-SPARE = 6
-"""Tokens that a second attempt leaves free, so that it need not be followed by a third."""
-
-ATTEMPTS = 3
+ATTEMPTS = 2
+"""Texts that are tried: when the first is too long by the few, the second is not."""
 
 SOURCE_WINDOWS = 2
 """Times the limit: as much of the newest originals is read for one digest. What is older was in earlier ones, and
@@ -70,17 +68,18 @@ class Fold:
         if not arrived:
             return cls(Plan())
         if len(arrived) < len(free):
-            beside = _Folding(view, arrived).fold()
+            beside = _Folding(view, arrived, kind).fold()
             if beside.whole and beside.plan:
                 return beside
-        return _Folding(view, free).fold()
+        return _Folding(view, free, kind).fold()
 
 
 class _Folding:
     """An attempt to fold the oldest of some units."""
 
-    def __init__(self, view: View, units: Sequence[Unit]) -> None:
+    def __init__(self, view: View, units: Sequence[Unit], kind: str) -> None:
         self._view = view
+        self._kind = kind
         self._units = units
         self._room = sum(unit.tokens for unit in units) - view.over
 
@@ -109,14 +108,14 @@ class _Folding:
         for _ in range(ATTEMPTS):
             text, whole = digest.text(budget) if budget > 0 else ("", False)
             ids = tuple(unit.id for unit in old)
-            plan = Plan.of(Replace(ids, text or NOTHING, "old steps; their values are kept"))
+            plan = Plan.of(Replace(ids, text or NOTHING, "old steps; their values are kept", self._kind))
             try:
                 over = self._view.after(plan).over
             except PlanRejected:
                 return nothing
             if not over or budget <= 0:
                 break
-            budget -= over + SPARE
+            budget -= over
         return Fold(plan, whole and not over), over
 
 
