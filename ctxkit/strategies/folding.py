@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Plan, Replace
+from ctxkit.core.gaps import ids_of
 from ctxkit.core.items import PartKind
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
@@ -155,14 +156,10 @@ class _Digest:
 
 def _originals(view: View, units: Sequence[Unit]) -> list[Entry]:
     """What units were made from, as it arrived, in order."""
-    ids: set[int] = set()
-    for item in (item for unit in units for item in unit.items):
-        ids.update(*item.stands_for)
-        if not item.synthetic:
-            ids.add(item.id)
+    ids = ids_of(item for unit in units for item in unit.items)
     left = SOURCE_WINDOWS * CHARACTERS * view.budget.limit
     newest: list[Entry] = []
-    for id in sorted(ids, reverse=True):
+    for id in (id for span in reversed(ids) for id in reversed(span)):
         entry = view.setting.original(id)
         left -= sum(len(part.text) for part in view.setting.meter.provider.parts(entry))
         if left < 0 and newest:
