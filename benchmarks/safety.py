@@ -42,8 +42,8 @@ def conversations(paths: list[Path]) -> Iterator[dict[str, Any]]:
     """Conversations of files and folders."""
     files = [file for path in paths for file in (sorted(path.glob("*.jsonl*")) if path.is_dir() else [path])]
     for file in files:
-        opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
-        with opened as lines:
+        opener = gzip.open if file.suffix == ".gz" else open
+        with opener(file, "rt", encoding="utf-8") as lines:
             for line in lines:
                 yield {**json.loads(line), "corpus": file.name.split(".")[0]}
 
@@ -68,7 +68,9 @@ def _outcomes(conversation: dict[str, Any], kind: str, window: int, turn_by_turn
             yield _outcome(context, conversation, system, messages, window)
             return
         for at, message in enumerate(messages):
-            yield _outcome(context, conversation, system if at == 0 else None, [message], window, messages[: at + 1])
+            yield _outcome(
+                context, conversation, system if at == 0 else None, [message], window, messages[: at + 1]
+            )
     except Exception:  # noqa: BLE001 - whatever escapes is what this looks for
         yield "CRASH " + traceback.format_exc(limit=-2)[-300:]
 
@@ -130,10 +132,14 @@ def _without_tail(context: ContextManager, conversation: dict[str, Any], window:
 
 def main() -> int:
     """Run it and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--windows", nargs="+", type=int, default=list(WINDOWS))
-    parser.add_argument("--strategies", nargs="+", default=[each.kind for each in installed() if not each.error])
+    parser.add_argument(
+        "--strategies", nargs="+", default=[each.kind for each in installed() if not each.error]
+    )
     parser.add_argument("--turn-by-turn", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="take every n-th conversation")
     parser.add_argument("--jobs", type=int, default=2)

@@ -36,7 +36,10 @@ def messages() -> Iterator[dict[str, Any]]:
     """An endless tool-using conversation: a question, a call, its result, an answer; every text differs."""
     for turn in cycle([0]):
         for number in range(10**9):
-            yield {"role": "user", "content": f"Where is order W{number:07}? It was paid on 2026-03-{number % 28 + 1:02}."}
+            yield {
+                "role": "user",
+                "content": f"Where is order W{number:07}? It was paid on 2026-03-{number % 28 + 1:02}.",
+            }
             call = {"id": f"call_{number}", "type": "function"}
             arguments = json.dumps({"order_id": f"W{number:07}"})
             yield {
@@ -45,9 +48,14 @@ def messages() -> Iterator[dict[str, Any]]:
                 "tool_calls": [{**call, "function": {"name": "get_order", "arguments": arguments}}],
             }
             order = {"order_id": f"W{number:07}", "status": "shipped", "total": number * 1.25, "items": []}
-            order["items"] = [{"sku": f"SKU-{number}-{k}", "price": k * 9.5, "name": "bicycle lamp"} for k in range(8)]
+            order["items"] = [
+                {"sku": f"SKU-{number}-{k}", "price": k * 9.5, "name": "bicycle lamp"} for k in range(8)
+            ]
             yield {"role": "tool", "tool_call_id": f"call_{number}", "content": json.dumps(order)}
-            yield {"role": "assistant", "content": f"Order W{number:07} was shipped, it arrives in {turn + 3} days."}
+            yield {
+                "role": "assistant",
+                "content": f"Order W{number:07} was shipped, it arrives in {turn + 3} days.",
+            }
 
 
 def turn_times(count: int) -> tuple[float, float, float, int]:
@@ -105,7 +113,12 @@ def trim() -> None:
 
     def peer() -> Any:
         return trim_messages(
-            history, max_tokens=WINDOW, token_counter=count, strategy="last", start_on="human", include_system=True
+            history,
+            max_tokens=WINDOW,
+            token_counter=count,
+            strategy="last",
+            start_on="human",
+            include_system=True,
         )
 
     peer()
@@ -143,7 +156,7 @@ def hostile() -> None:
     kinds: dict[str, Callable[[int], str]] = {
         "one character": lambda size: "a" * size,
         "spaces": lambda size: " " * size,
-        "no spaces": lambda size: ("x9Z_" * (size // 4)),
+        "no spaces": lambda size: "x9Z_" * (size // 4),
         "nested JSON": lambda size: "[" * (size // 2) + "]" * (size // 2),
         "JSON 10,000 deep": lambda size: ("[" * 10_000 + "1" + "]" * 10_000 + "\n") * (size // 20_002),
         "quotes": lambda size: '"\\' * (size // 2),

@@ -506,5 +506,7 @@ def _budget(given: Budget | Mapping[str, Any]) -> Budget:
     if isinstance(given, Budget):
         return given
     if not isinstance(given, Mapping):
-        raise ConfigError(f"a budget is a Budget or a table such as {{'window': 8000}}, not {given!r:.60}", path="budget")
+        raise ConfigError(
+            f"a budget is a Budget or a table such as {{'window': 8000}}, not {given!r:.60}", path="budget"
+        )
     return Budget(**given)

@@ -112,7 +112,9 @@ def strategy_of(
     if isinstance(value, CompressionStrategy):
         return value
     if isinstance(value, type):
-        raise ConfigError(f"{value.__name__} is the class of a strategy; call it: {value.__name__}()", path=path)
+        raise ConfigError(
+            f"{value.__name__} is the class of a strategy; call it: {value.__name__}()", path=path
+        )
     check_tree(value, path=path)
     table = {"kind": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping):

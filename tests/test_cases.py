@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -124,7 +125,9 @@ def test_009_what_cannot_shrink_is_named_each_time_and_nothing_is_lost() -> None
     assert len(context.explain()) == 11
 
 
-@pytest.mark.parametrize("kind", [each.kind for each in installed() if each.kind not in ("within", "first-that-fits")])
+@pytest.mark.parametrize(
+    "kind", [each.kind for each in installed() if each.kind not in ("within", "first-that-fits")]
+)
 def test_014_under_budget_changes_nothing(kind: str) -> None:
     case = load("014")
     before = deepcopy(case["input"])
@@ -155,7 +158,11 @@ def test_017_an_inline_image_is_not_counted_as_text() -> None:
 
 def test_018_shortened_arguments_stay_json() -> None:
     case, messages = _trimmed(
-        "018", {"kind": "hybrid", "steps": [{"kind": "trim-tool-results", "max_tokens": 100, "arguments": True}, OLDEST]}
+        "018",
+        {
+            "kind": "hybrid",
+            "steps": [{"kind": "trim-tool-results", "max_tokens": 100, "arguments": True}, OLDEST],
+        },
     )
     calls = [call for each in messages for call in each.get("tool_calls") or []]
     assert calls, "the call was shortened, not dropped"
@@ -216,9 +223,9 @@ def test_024_clearing_is_stable() -> None:
         assert [messages[at] for at in results[-3:]] == [said[at] for at in results[-3:]]
         assert [messages[at] for at in range(1, end, 2)] == [said[at] for at in range(1, end, 2)]
         lists.append(messages)
-    breaks = sum(new[: len(old)] != old for old, new in zip(lists, lists[1:], strict=False))
+    breaks = sum(new[: len(old)] != old for old, new in pairwise(lists))
     assert breaks <= 3
-    for old, new in zip(lists, lists[1:], strict=False):
+    for old, new in pairwise(lists):
         cleared = [at for at, each in enumerate(old) if each != said[at]]
         assert [new[at] for at in cleared] == [old[at] for at in cleared]
     for each in context.explain():

@@ -55,7 +55,9 @@ def model(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text + " word" * 60}
 
 
-def manager(script: Callable[[View], Any], *, format: Any = "openai-chat", window: int = 2_000) -> ContextManager:
+def manager(
+    script: Callable[[View], Any], *, format: Any = "openai-chat", window: int = 2_000
+) -> ContextManager:
     context = ContextManager(format, Budget(window=window), scripted(script))
     if format == "openai-chat":
         for turn in range(4):
@@ -151,10 +153,13 @@ def test_two_summaries_side_by_side_are_both_there() -> None:
     assert text.count("SUMMARY-ONE") == text.count("SUMMARY-TWO") == 1
     assert [each.fate for each in context.explain()[:4]] == ["summarised"] * 4
     for edit in report.edits:
-        assert context.original(edit.handle) == [
-            [user("question 0"), model("answer 0")],
-            [user("question 1"), model("answer 1")],
-        ][report.edits.index(edit)]
+        assert (
+            context.original(edit.handle)
+            == [
+                [user("question 0"), model("answer 0")],
+                [user("question 1"), model("answer 1")],
+            ][report.edits.index(edit)]
+        )
 
 
 def test_summaries_of_scattered_units_stand_at_the_first_gap_and_the_others_are_marked() -> None:
@@ -194,7 +199,11 @@ def test_shortening_and_stripping_one_item_in_one_stage_is_refused() -> None:
 
 def test_stripped_reasoning_can_be_read_by_its_handle() -> None:
     context = ContextManager("openai-responses", Budget(window=2000, min_gain=0), "drop-reasoning")
-    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "thinking " * 20}]}
+    reasoning = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "thinking " * 20}],
+    }
     answer = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": []}
     answer["content"] = [{"type": "output_text", "text": "done", "annotations": []}]
     context.add([{"role": "user", "content": "one"}, reasoning, answer, {"role": "user", "content": "two"}])
@@ -240,9 +249,15 @@ def test_an_undo_that_cannot_be_is_said_and_not_spent() -> None:
     def step(number: int) -> list[dict[str, Any]]:
         call = {"type": "tool_use", "id": "t0", "name": "f", "input": {}}
         result = {"type": "tool_result", "tool_use_id": "t0", "content": "r" * 300}
-        return [user(f"q {number}"), {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        return [
+            user(f"q {number}"),
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ]
 
-    context = ContextManager("anthropic", Budget(window=2000, min_gain=0), {"kind": "sliding-window", "keep_turns": 1})
+    context = ContextManager(
+        "anthropic", Budget(window=2000, min_gain=0), {"kind": "sliding-window", "keep_turns": 1}
+    )
     context.add([*step(0), user("next")])
     context.compact()
     context.add(step(1)[1:])
@@ -254,7 +269,7 @@ def test_an_undo_that_cannot_be_is_said_and_not_spent() -> None:
 
 def test_another_strategy_is_asked_at_once() -> None:
     context = manager(lambda view: Plan())
-    context._budget = Budget(window=2000, compact_at=300)  # noqa: SLF001 - the moment that matters is short
+    context._budget = Budget(window=2000, compact_at=300)
     first = context.prepare_sync().report
     assert not first.compacted
     assert "over compact_at" in first.trigger
@@ -272,7 +287,9 @@ def test_the_same_tools_in_other_clothes_break_no_cache() -> None:
     assert context.prepare_sync(tools=[]).report.normalised != ()
 
 
-@pytest.mark.parametrize("value", [10**5000, float("nan"), float("inf"), {1: 2}, {1}], ids=["10**5000", "nan", "inf", "key", "set"])
+@pytest.mark.parametrize(
+    "value", [10**5000, float("nan"), float("inf"), {1: 2}, {1}], ids=["10**5000", "nan", "inf", "key", "set"]
+)
 def test_what_is_no_json_is_refused_with_its_path(value: Any) -> None:
     context = manager(lambda view: Plan())
     with pytest.raises(ProviderFormatError, match=r"messages\[0\]\.content\.deep"):

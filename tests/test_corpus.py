@@ -33,7 +33,18 @@ def test_recorded_conversations(file: Path) -> None:
 
 @pytest.mark.parametrize("format", ["openai-responses", "anthropic", "gemini"])
 def test_a_long_session_turn_by_turn(format: str, tmp_path: Path) -> None:
-    make = [sys.executable, CORPUS / "make_long.py", "-g", "airline", "-t", "20000", "--as", format, "-o", tmp_path]
+    make = [
+        sys.executable,
+        CORPUS / "make_long.py",
+        "-g",
+        "airline",
+        "-t",
+        "20000",
+        "--as",
+        format,
+        "-o",
+        tmp_path,
+    ]
     subprocess.run(list(map(str, make)), check=True, capture_output=True)
     for conversation in conversations(list(tmp_path.glob("*.gz"))):
         outcomes = judge((conversation, ["hybrid", "drop-oldest"], [4_000], True))

@@ -45,7 +45,9 @@ def manager(window: int = 600, strategy: Any = OLDEST, **settings: Any) -> Conte
 
 def test_a_compaction_goes_down_to_the_target_and_is_told() -> None:
     context = manager()
-    context.add([{"role": "system", "content": "Be brief."}, *said(20), {"role": "user", "content": "And now?"}])
+    context.add(
+        [{"role": "system", "content": "Be brief."}, *said(20), {"role": "user", "content": "And now?"}]
+    )
     request = context.prepare_sync()
     report = request.report
     assert report.compacted

@@ -95,7 +95,9 @@ def test_plugins_of_another_distribution(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     info = tmp_path / "some_plugins-1.2.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-plugins\nVersion: 1.2\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: some-plugins\nVersion: 1.2\n", encoding="utf-8"
+    )
     (info / "entry_points.txt").write_text(
         "[ctxkit.strategies]\ngood = good:Good\nbroken = broken:Broken\n[ctxkit]\nobserver = observer\n",
         encoding="utf-8",

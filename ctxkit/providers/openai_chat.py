@@ -98,7 +98,7 @@ class OpenAIChat:
         """What to count of system text (str, parts or a message) as the system message that it would be."""
         return weight_of_content(system)
 
-    def violations(self, entries: Sequence[Entry], *, system: Any = None) -> list[Violation]:  # noqa: ARG002
+    def violations(self, entries: Sequence[Entry], *, system: Any = None) -> list[Violation]:
         """The wire rules C1 to C14 that a request with this history would break; "shape" for what is no message.
 
         A call that waits at the end of the list is C6. Chat has no system text beside the list.

@@ -31,7 +31,8 @@ class DropReasoning(CompressionStrategy):
             if unit.turn <= last
             and not unit.synthetic
             and any(
-                item.shape.role is Role.REASONING or any(p.kind is PartKind.REASONING for p in view.parts(item))
+                item.shape.role is Role.REASONING
+                or any(p.kind is PartKind.REASONING for p in view.parts(item))
                 for item in unit.items
             )
         )

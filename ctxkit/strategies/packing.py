@@ -234,7 +234,9 @@ def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) ->
             yield from _scored_call(step, at, newest, known, topics, seen, sizes)
 
 
-def _scored_words(step: Step, at: int, bonus: float, seen: set[str], sizes: Sequence[int]) -> Iterator[Scored]:
+def _scored_words(
+    step: Step, at: int, bonus: float, seen: set[str], sizes: Sequence[int]
+) -> Iterator[Scored]:
     base = (USER_SCORE if step.name == "user" else MODEL_SCORE) + bonus
     for number, (key, tokens) in enumerate(zip(step.keys, sizes, strict=True)):
         if key not in seen:

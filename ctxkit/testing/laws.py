@@ -88,7 +88,11 @@ def pins_stay(trial: _Trial) -> None:
     for step in _requests(steps):
         there = [at for at in (*pinned, *users) if at < step.added]
         current = [messages[max(there)]] if there else []
-        for message in (*leading[: step.added], *(messages[at] for at in pinned if at < step.added), *current):
+        for message in (
+            *leading[: step.added],
+            *(messages[at] for at in pinned if at < step.added),
+            *current,
+        ):
             assert message in step.messages, f"not in the request any more: {message!r:.200}"
         assert step.request is None or step.request.system == trial.payload.system
 

@@ -8,7 +8,12 @@ from ctxkit.core.budget import AIM_SHARE
 
 def test_the_limit_is_the_window_less_the_reply() -> None:
     budget = Budget(window=8_000, reply=1_000)
-    assert (budget.limit, budget.start, budget.target(0), budget.least_gain) == (7_000, 7_000, int(7_000 * AIM_SHARE), 350)
+    assert (budget.limit, budget.start, budget.target(0), budget.least_gain) == (
+        7_000,
+        7_000,
+        int(7_000 * AIM_SHARE),
+        350,
+    )
     assert budget.target(held=2_000) == 2_000 + int(5_000 * AIM_SHARE)
 
 
@@ -25,7 +30,10 @@ def test_marks_may_be_given() -> None:
         ({"window": 100, "compact_at": 200}, "compact_at"),
         ({"window": 100, "aim_for": 200}, "aim_for"),
         ({"window": 100, "regions": {"recent": {"max": 80, "min": 90}}}, "min"),
-        ({"window": 100, "regions": {"a": {"max": 99, "min": 60}, "b": {"max": 99, "min": 60}}}, "add up to 120"),
+        (
+            {"window": 100, "regions": {"a": {"max": 99, "min": 60}, "b": {"max": 99, "min": 60}}},
+            "add up to 120",
+        ),
         ({"window": 100, "regions": {"recent": 1.5}}, "recent"),
         ({"window": 100, "windw": 5}, "windw"),
         ({"window": "many"}, "window"),
