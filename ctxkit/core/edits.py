@@ -196,7 +196,7 @@ def _is_fact(value: object) -> bool:
 
 
 _FITS: dict[str, Callable[[object], bool]] = {
-    "units": lambda value: isinstance(value, tuple) and all(map(_is_number, value)),
+    "units": lambda value: isinstance(value, tuple) and len(value) > 0 and all(map(_is_number, value)),
     "item": _is_number,
     "part": _is_number,
     "content": lambda _: True,

@@ -168,8 +168,8 @@ class _Stage:
                 raise PlanRejected([f"unit {unit} is pinned and cannot be left out"])
             if unit == self._newest:
                 raise PlanRejected([f"unit {unit} is the newest, which the model has yet to answer"])
-            if unit in self._gone:
-                raise PlanRejected([f"unit {unit} is left out twice"])
+            if unit in self._gone or any(item.id in self._changed for item in self._units[unit]):
+                raise PlanRejected([f"unit {unit} is changed twice in one stage"])
             self._gone[unit] = edit
         items = [item for unit in edit.units for item in self._units[unit]]
         before, after = sum(item.tokens for item in items), 0

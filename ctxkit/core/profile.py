@@ -15,7 +15,11 @@ __all__ = ["fold_facts", "note_facts"]
 
 
 def fold_facts(state: State, meter: Meter) -> State:
-    """The state with all active facts in the profile behind the leading system text, and without notes."""
+    """The state with all active facts in the profile, and without notes.
+
+    The profile stands behind the leading system text, or behind a provider's own summary, which hides from the
+    model what stands before it.
+    """
     if not state.facts:
         return state
     facts = list(active_facts(state.facts).values())
@@ -25,6 +29,9 @@ def fold_facts(state: State, meter: Meter) -> State:
         profile = held
     rest = [item for item in state.items if item.made not in ("profile", "note")]
     at = next((k for k, item in enumerate(rest) if item.shape.role is not Role.SYSTEM), len(rest))
+    for k, item in enumerate(rest):
+        if item.shape.role is Role.COMPACTION:
+            at = k + 1
     items = (*rest[:at], *([profile] if profile else []), *rest[at:])
     return state if items == state.items and state.noted == len(state.facts) else _with(state, items)
 

@@ -136,6 +136,7 @@ def fixed_units(state: State) -> frozenset[int]:
     fixed.update(_newest(state, lambda item: item.shape.role is Role.COMPACTION))
     fixed.update(_newest(state, lambda item: item.shape.words and not item.synthetic))
     fixed.update(_newest(state, opens_turn))
+    fixed.update(_newest(state, lambda item: item.shape.role is Role.USER and not item.synthetic))
     return frozenset(fixed)
 
 

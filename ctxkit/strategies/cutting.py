@@ -83,8 +83,7 @@ def _place_before(text: str, at: int) -> int:
     if at <= 0:
         return 0
     start = _certain_before(text, at)
-    if at - start > _WINDOW:
-        return start
+    at = min(at, start + _WINDOW)
     return max((end for end in _cluster_ends(text, start, at) if end <= at), default=start)
 
 
