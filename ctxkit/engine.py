@@ -64,6 +64,8 @@ async def compact(
     """
     view = replace(view, applied=(), named={})
     folded = replace(view, state=fold_facts(view.state, view.setting.meter))
+    if not folded.violations.keys() <= view.violations.keys():
+        folded = view
     plan, after = await advance(strategy, folded, services)
     refused = _refusal(view, after, 0 if only_marks(plan.edits) else least_gain)
     if refused:

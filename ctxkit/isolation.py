@@ -37,8 +37,11 @@ async def plan_in_process(strategy: CompressionStrategy, view: View, services: S
     try:
         if not await asyncio.to_thread(ours.poll, strategy.timeout_s):
             raise TooSlow
-        outcome, value = await asyncio.to_thread(ours.recv)
+        outcome, value = await asyncio.wait_for(asyncio.to_thread(ours.recv), strategy.timeout_s)
+    except TimeoutError:
+        raise TooSlow from None
     except EOFError as error:
+        process.join()
         raise PlanError(f"its process died with exit code {process.exitcode}") from error
     finally:
         process.kill()

@@ -36,6 +36,9 @@ from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
 
 __all__ = ["ContextManager", "Request"]
 
+RESERVED = ("system", "profile", "tools")
+"""Regions that are filled by what messages are, and by `remember` and `prepare(tools=...)`."""
+
 UNDO_DEPTH = 8
 """Compactions that can be undone, newest first."""
 
@@ -92,6 +95,10 @@ class ContextManager:
         repair: bool = False,
         strict: bool = False,
     ) -> None:
+        if reasoning not in (None, "strip", "keep", "refuse"):
+            raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
+        if model is not None and not isinstance(model, str):
+            raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
         self._provider = provider(format)
         self._budget = _budget(budget)
         self._counter = counter if counter is not None else counter_for(model)
@@ -142,12 +149,25 @@ class ContextManager:
         Args:
             messages: a message, a whole SDK response, or a list of these. They are copied.
             system: system text that stands beside the messages; it replaces what was there.
-            region: the budget region they are accounted to, instead of the one they belong to by what they are.
+            region: the budget region they are accounted to, instead of the one they belong to by what they are:
+                a name of your own, "recent", "summary" or "tool_results".
             waiting: ids of calls whose result may take several turns: an approval, a job.
 
         Raises:
             ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
+            ConfigError: a region that only ctxkit itself fills, or `waiting` that holds no ids.
         """
+        if not isinstance(region, str) or region in RESERVED:
+            raise ConfigError(f"messages cannot be put into the region {region!r:.60}", path="region")
+        waiting = (
+            (waiting,)
+            if isinstance(waiting, str)
+            else tuple(waiting)
+            if isinstance(waiting, Iterable)
+            else ()
+        )
+        if not all(isinstance(each, str) for each in waiting):
+            raise ConfigError("waiting holds ids of calls, which are texts", path="waiting")
         name = self._provider.name
         entries = [
             taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in self._dumped(messages)
@@ -314,8 +334,17 @@ class ContextManager:
                 if self._sent:
                     self._normalised.append("the tool schemas changed: the prompt cache is broken")
             self._check_tail()
-            self._state = note_facts(self._state, self._sent, self._meter)
+            self._note_facts()
             return self._snapshot()
+
+    def _note_facts(self) -> None:
+        """Write what was remembered since the last request, unless the provider would refuse it there: then later."""
+        noted = note_facts(self._state, self._sent, self._meter)
+        if noted is self._state:
+            return
+        before, after = self._view(), replace(self._view(), state=noted)
+        if after.violations.keys() <= before.violations.keys():
+            self._state = noted
 
     def _snapshot(self) -> _Snapshot:
         with self._lock:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ctxkit.core.edits import Plan
+from ctxkit.core.edits import Failure, Plan
 from ctxkit.core.facts import USER
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
@@ -86,17 +86,25 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
         why = f"its plan was rolled back: {error}"
     except TooSlow as error:
         failed, why = error, f"it took longer than {strategy.timeout_s:g} s"
-    except (
-        Exception,
-        SystemExit,
-        asyncio.CancelledError,
-    ) as error:  # the boundary to plugins: all is contained
+    except _CONTAINED as error:
         if _is_ours(error, services):
             raise
-        failed, why = error, f"it raised {type(error).__name__}: {error}"
+        failed, why = error, f"it raised {type(error).__name__}: {_said(error)}"
     if services.strict:
         raise StrategyError(f"strategy {kind!r}: {why}", kind=kind) from failed
     return Plan.failed(kind, why), view
+
+
+_CONTAINED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
+"""Whatever a plugin may raise: this is the boundary at which it is contained."""
+
+
+def _said(error: BaseException) -> str:
+    """The text of an error, whatever its class makes of it."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the boundary to plugins
+        return "(without words)"
 
 
 class TooSlow(Exception):
@@ -119,7 +127,7 @@ async def _planned(strategy: CompressionStrategy, view: View, services: Services
 
         return _checked(await plan_in_process(strategy, view, services))
     started = time.monotonic()
-    made = strategy.plan(shown, services)
+    made = strategy.plan(shown, services if shown is view else replace(services, disabled={}))
     if inspect.isawaitable(made):
         return _checked(await _in_time(made, strategy.timeout_s))
     if strategy.timeout_s is not None and time.monotonic() - started > strategy.timeout_s:
@@ -149,7 +157,7 @@ def _copied(view: View) -> View:
     items = tuple(replace(item, raw=copied(item.raw)) for item in view.state.items)
     original = view.setting.original
     setting = replace(view.setting, original=lambda id: copied(original(id)))
-    state = replace(view.state, items=items, system=copied(view.state.system))
+    state = replace(view.state, items=items, system=copied(view.state.system), ledger=dict(view.state.ledger))
     return replace(view, state=state, setting=setting)
 
 
@@ -158,6 +166,8 @@ def _checked(made: Any) -> Plan:
         raise TypeError(f"plan() returned {type(made).__name__}, not a Plan")
     if not all(isinstance(stage, tuple) for stage in made.stages):
         raise TypeError("plan() returned a Plan whose stages are no tuples of edits; use Plan.of")
+    if not all(isinstance(failure, Failure) for failure in made.failures):
+        raise TypeError("plan() returned a Plan whose failures are no Failure; use Plan.failed")
     if any(getattr(edit, "by", "") == USER for edit in made.edits):
         raise PlanRejected([f"only users sign edits with by={USER!r}"])
     return made

@@ -31,6 +31,7 @@ from ctxkit import (
     Unpin,
     View,
 )
+from ctxkit.core.marks import marked
 
 
 class Scripted(CompressionStrategy):
@@ -351,3 +352,92 @@ def test_a_region_of_low_priority_goes_first() -> None:
     context.add([model("a 1"), user("q 2")])
     context.compact()
     assert [each.fate for each in context.explain()] == ["present"] * 3 + ["dropped", "present", "pinned"]
+
+
+def test_a_note_waits_where_the_provider_would_refuse_it() -> None:
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    context = ContextManager("anthropic", Budget(window=10**6), "drop-oldest")
+    context.add({"role": "user", "content": "look it up"})
+    context.prepare_sync()
+    context.add({"role": "assistant", "content": [call]})
+    context.remember("name", "Ada")
+    assert len(context.prepare_sync().messages) == 2
+    result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    context.add({"role": "assistant", "content": [result, {"type": "text", "text": "found"}]})
+    context.add({"role": "user", "content": "thanks"})
+    messages = context.prepare_sync().messages
+    assert "name: Ada" in messages[-2]["content"]
+
+
+def test_a_reserved_region_is_refused_and_an_own_one_counts() -> None:
+    context = ContextManager("openai-chat", Budget(window=100), "drop-oldest")
+    for region in ("tools", "system", "profile", 5):
+        with pytest.raises(ConfigError, match="region"):
+            context.add(user("hi"), region=region)  # type: ignore[arg-type]
+    context.add([user("hi"), model("w " * 500), user("y")], region="mine")
+    request = context.prepare_sync()
+    assert request.messages == [user("y")]
+    assert request.report.regions["mine"].after == request.report.tokens_after > 30
+
+
+def test_pins_and_facts_that_leave_no_room_are_refused() -> None:
+    everything = manager(lambda view: Plan.of(Pin(tuple(unit.id for unit in view.units))), window=400)
+    everything.use({"kind": "hybrid", "steps": [everything.strategy, "drop-oldest"]})
+    report = everything.prepare_sync().report
+    assert "could never be reduced" in report.failures[0].why
+    assert report.tokens_after <= 400
+    huge = manager(lambda view: Plan.of(Remember(Fact("a", "b " * 100_000))))
+    assert "could never be reduced" in huge.compact().failures[0].why
+
+
+def test_a_marked_text_from_outside_has_no_privileges() -> None:
+    task = {"role": "user", "content": marked("Please delete nothing; my task: X")}
+    context = ContextManager("openai-chat", Budget(window=300), "drop-oldest")
+    context.add(task)
+    for number in range(10):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        context.add({"role": "assistant", "content": None, "tool_calls": [call]})
+        context.add({"role": "tool", "tool_call_id": f"c{number}", "content": "r " * 50})
+    assert task in context.prepare_sync().messages
+    clearing = ContextManager("openai-chat", Budget(window=500), {"kind": "clear-tool-results", "keep": 0})
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    clearing.add([user("q"), {"role": "assistant", "content": None, "tool_calls": [call]}])
+    clearing.add({"role": "tool", "tool_call_id": "c", "content": marked("evil word " * 1000)})
+    clearing.add([model("ok"), user("next")])
+    assert clearing.prepare_sync().report.compacted
+
+
+def test_many_results_in_one_message_are_cleared_at_once() -> None:
+    context = ContextManager("anthropic", Budget(window=30_000), {"kind": "clear-tool-results", "keep": 0})
+    calls = [{"type": "tool_use", "id": f"t{n}", "name": "f", "input": {}} for n in range(600)]
+    results = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " * 60} for n in range(600)]
+    context.add([user("q"), {"role": "assistant", "content": calls}, {"role": "user", "content": results}])
+    context.add([model("done"), user("next")])
+    report = context.prepare_sync().report
+    assert len(report.edits) > 300
+    assert report.tokens_after <= 30_000
+
+
+@pytest.mark.parametrize("kinds", [(2, 1), (3, 2, 1)])
+def test_a_hybrid_does_not_go_on_when_it_is_asked_again(kinds: tuple[int, ...]) -> None:
+    steps = [{"kind": "sliding-window", "keep_turns": keep} for keep in kinds]
+    context = ContextManager("openai-chat", Budget(window=2_000, compact_at=250, aim_for=200), "drop-oldest")
+    context.use({"kind": "hybrid", "steps": steps})
+    for turn in range(6):
+        context.add([user(f"q {turn}"), model(f"a {turn}")])
+    context.compact()
+    once = context.prepare_sync().messages
+    context.compact()
+    assert context.prepare_sync().messages == once
+
+
+def test_words_that_an_error_cannot_say_do_not_matter() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    def raises(view: View) -> Plan:
+        raise Mute
+
+    assert "Mute" in manager(raises).compact().failures[0].why
+    assert "no Failure" in manager(lambda view: Plan(failures=("x",))).compact().failures[0].why  # type: ignore[arg-type]

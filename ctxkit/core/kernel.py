@@ -111,16 +111,21 @@ class _Stage:
         wrong = [problem for problem in map(malformed, edits) if problem]
         if wrong:
             raise PlanRejected(wrong)
-        for edit in sorted(edits, key=_inner_parts_first):
-            self._mark(edit)
+        shortened: dict[int, list[Shorten]] = {}
+        for edit in edits:
+            if isinstance(edit, Shorten):
+                shortened.setdefault(edit.item, []).append(edit)
+        for edit in edits:
+            if not isinstance(edit, Shorten):
+                self._mark(edit)
+            elif edit.item in shortened:
+                self._shorten(shortened.pop(edit.item))
         return self._written() if self._gone or self._changed else self._state
 
     def _mark(self, edit: Edit) -> None:
         match edit:
             case Drop() | Replace():
                 self._leave_out(edit)
-            case Shorten():
-                self._shorten(edit)
             case Strip():
                 self._strip(edit)
             case Close():
@@ -182,29 +187,42 @@ class _Stage:
         handle = name_originals(items, self._setting.taken)
         self.applied.append(Applied(edit, ids_of(items), handle, before, after))
 
-    def _shorten(self, edit: Shorten) -> None:
-        item = self._changed.get(edit.item, self._items.get(edit.item))
+    def _shorten(self, edits: Sequence[Shorten]) -> None:
+        """Shorten parts of one item; what is inside another part comes before it."""
+        item = self._items.get(edits[0].item)
         if item is None:
-            raise PlanRejected([f"there is no item {edit.item} that could be shortened"])
+            raise PlanRejected([f"there is no item {edits[0].item}"])
         if item.synthetic:
-            raise PlanRejected([f"item {edit.item} was written by ctxkit and is left out or kept whole"])
+            raise PlanRejected([f"item {item.id} was written by ctxkit and is left out or kept whole"])
         if item.unit in self._fixed:
-            raise PlanRejected([f"item {edit.item} is pinned and cannot be shortened"])
-        parts = self._provider.parts(item.raw)
-        if not 0 <= edit.part < len(parts):
-            raise PlanRejected([f"item {edit.item} has no part {edit.part}"])
-        try:
-            raw = self._provider.with_part(item.raw, parts[edit.part], edit.content)
-        except PlanError as error:
-            raise PlanRejected([f"item {edit.item}, part {edit.part}: {error}"]) from error
+            raise PlanRejected([f"item {item.id} is pinned and cannot be shortened"])
+        if item.id in self._changed or item.unit in self._gone:
+            raise PlanRejected(
+                [f"item {item.id} is changed twice in one stage; give the second change its own"]
+            )
+        parts, raw = self._provider.parts(item.raw), item.raw
+        for edit in sorted(edits, key=lambda each: -each.part):
+            if not 0 <= edit.part < len(parts):
+                raise PlanRejected([f"item {item.id} has no part {edit.part}"])
+            try:
+                raw = self._provider.with_part(raw, parts[edit.part], edit.content)
+            except PlanError as error:
+                raise PlanRejected([f"item {item.id}, part {edit.part}: {error}"]) from error
         tokens = self._setting.meter.entry(raw)
         if tokens > item.tokens:
-            raise PlanRejected([f"item {edit.item} would grow from {item.tokens} to {tokens} tokens"])
-        if tokens == item.tokens:
-            return
-        self._changed[item.id] = replace(item, raw=raw, tokens=tokens, edited=edit.by or "plan")
-        handle = self._handle_of_original(item)
-        self.applied.append(Applied(edit, ids_of([item]), handle, item.tokens, tokens))
+            raise PlanRejected([f"item {item.id} would grow from {item.tokens} to {tokens} tokens"])
+        if tokens < item.tokens:
+            self._changed[item.id] = replace(item, raw=raw, tokens=tokens, edited=edits[0].by or "plan")
+            self._tell_shortened(edits, item, tokens)
+
+    def _tell_shortened(self, edits: Sequence[Shorten], item: Item, tokens: int) -> None:
+        """Put down the edits of one item; of several parts the first edit tells the size of the whole."""
+        ids, handle = ids_of([item]), self._handle_of_original(item)
+        sizes = [(item.tokens, tokens), *[(0, 0)] * (len(edits) - 1)]
+        self.applied.extend(
+            Applied(edit, ids, handle, before, after)
+            for edit, (before, after) in zip(edits, sizes, strict=True)
+        )
 
     def _handle_of_original(self, item: Item) -> str:
         original = item if item.synthetic else replace(item, raw=self._setting.original(item.id))
@@ -216,7 +234,7 @@ class _Stage:
             items = self._units[unit]
             if items[0].turn == self._state.turn and not self._provider.strips_open_turn:
                 raise PlanRejected([f"unit {unit} belongs to the current turn, which keeps its reasoning"])
-            if any(item.id in self._changed for item in items):
+            if unit in self._gone or any(item.id in self._changed for item in items):
                 raise PlanRejected(
                     [f"unit {unit} is changed twice in one stage; give the second change its own"]
                 )
@@ -279,10 +297,6 @@ class _Stage:
                 marked.add(item.unit)
                 summary = edit if isinstance(edit, Replace) else None
                 yield Gap(item.turn, tuple(self._units[item.unit]), summary)
-
-
-def _inner_parts_first(edit: Edit) -> int:
-    return -edit.part if isinstance(edit, Shorten) else 0
 
 
 def _without_reasoning(items: Sequence[Item], meter: Meter) -> dict[int, Item | None]:

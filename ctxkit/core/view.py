@@ -10,6 +10,7 @@ from typing import Any
 from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
 from ctxkit.core.edits import Edit, Plan, Strip, only_marks
+from ctxkit.core.facts import active_facts, profile_text
 from ctxkit.core.gaps import name_originals
 from ctxkit.core.items import Item, Part, PartKind
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
@@ -128,7 +129,14 @@ class View:
 
     def parts(self, item: Item) -> tuple[Part, ...]:
         """The parts of an item; `Shorten` counts in them."""
-        return self.setting.meter.provider.parts(item.raw)
+        known = self._parts.get(item.id)
+        if known is None or known[0] is not item.raw:
+            known = self._parts[item.id] = (item.raw, self.setting.meter.provider.parts(item.raw))
+        return known[1]
+
+    @cached_property
+    def _parts(self) -> dict[int, tuple[Entry, tuple[Part, ...]]]:
+        return {}
 
     def results(self) -> tuple[ToolResult, ...]:
         """The tool results that may be shortened, oldest first."""
@@ -167,7 +175,7 @@ class View:
         if self.state.open:
             pending = pending_tokens(self.state, self.setting.meter)
             sizes["tool_results"] = sizes.get("tool_results", 0) + pending
-        sizes["tools"] = self.state.tools_tokens
+        sizes["tools"] = sizes.get("tools", 0) + self.state.tools_tokens
         return sizes
 
     @cached_property
@@ -250,8 +258,18 @@ class View:
                 yield f"pinned item {item.id} was changed"
 
     def _grown(self, new: View, plan: Plan) -> Iterable[str]:
-        if not only_marks(plan.edits) and new.tokens > self.tokens:
-            yield f"the request would grow from {self.tokens} to {new.tokens} tokens"
+        if not only_marks(plan.edits):
+            if new.tokens > self.tokens:
+                yield f"the request would grow from {self.tokens} to {new.tokens} tokens"
+        elif new._marked > max(self._marked, self.budget.limit):
+            yield f"with these pins and facts {new._marked} tokens could never be reduced"
+
+    @cached_property
+    def _marked(self) -> int:
+        """Tokens that no strategy can reduce any more, facts that are not written yet included."""
+        items = sum(item.tokens for item in self.state.items if item.unit in self.fixed)
+        facts = profile_text(list(active_facts(self.state.facts[self.state.noted :]).values()))
+        return items + self.count(facts) + self.state.system_tokens + self.state.tools_tokens
 
     def _newly_refused(self, new: View) -> Iterable[str]:
         """Wire rules that the new request breaks and this one does not (P1)."""

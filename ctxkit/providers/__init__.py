@@ -23,15 +23,21 @@ _CLASSES = {
 }
 
 
-@cache
 def provider(format: str) -> Provider:
     """The adapter of a wire format.
 
     Raises:
         UnknownPluginError: there is no such format; the message lists those there are.
     """
-    if format not in _CLASSES:
+    if not isinstance(format, str) or format not in _CLASSES:
         known = ", ".join(FORMATS)
-        raise UnknownPluginError(f"no format {format!r}; there are: {known}", name=format, installed=FORMATS)
+        raise UnknownPluginError(
+            f"no format {format!r:.60}; there are: {known}", name=format, installed=FORMATS
+        )
+    return _adapter(format)
+
+
+@cache
+def _adapter(format: str) -> Provider:
     module, name = _CLASSES[format]
     return cast(Provider, getattr(import_module(module), name)())

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ctxkit.core.edits import Plan, Shorten
-from ctxkit.core.marks import is_marked, marked
+from ctxkit.core.marks import marked
 from ctxkit.core.view import ToolResult, View
 from ctxkit.strategies.saving import saved
 from ctxkit.strategy import CompressionStrategy, Services
@@ -39,7 +39,7 @@ class ClearToolResults(CompressionStrategy):
         for each in results[: max(0, len(results) - self.keep)]:
             if gained >= self.clear_at_least and not view.over_with(regions):
                 break
-            if each.name in self.exclude or is_marked(each.text):
+            if each.name in self.exclude:
                 continue
             stub = _stub(each, view)
             gain = saved(view, each.item, each.part, stub)

@@ -116,7 +116,7 @@ class _Folding:
                 return nothing
             if not over or budget <= 0:
                 break
-            budget -= over
+            budget = min(budget, self._view.count(text)) - over
         return Fold(plan, whole and not over), over
 
 

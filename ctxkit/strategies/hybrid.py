@@ -29,8 +29,7 @@ class Hybrid(CompressionStrategy):
     """Run the steps in order, each on what the one before left, until every target is met.
 
     A step that fails or would break a promise is rolled back, named in the report, and the next one goes on. When
-    all targets are met from the start (a compaction was asked for) the first step alone runs, so that compacting
-    again changes nothing. Without `steps` it is the recommended chain.
+    all targets are met from the start nothing runs. Without `steps` it is the recommended chain.
     """
 
     kind: Literal["hybrid"] = "hybrid"
@@ -39,8 +38,8 @@ class Hybrid(CompressionStrategy):
 
     async def plan(self, view: View, services: Services) -> Plan:
         total = Plan()
-        for at, step in enumerate(self.steps):
-            if at and not (view.over or view.surplus_turns):
+        for step in self.steps:
+            if not (view.over or view.surplus_turns):
                 break
             plan, view = await advance(step, view, services)
             total += plan

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ctxkit.core.edits import Plan, Shorten
 from ctxkit.core.items import Item, Part, PartKind
-from ctxkit.core.marks import is_marked, marked
+from ctxkit.core.marks import marked
 from ctxkit.core.state import newest_unit
 from ctxkit.core.view import View
 from ctxkit.literals import as_json
@@ -75,7 +75,7 @@ class _Payload:
     def is_small(self, view: View, cap: int) -> bool:
         """Whether it may stay as it is. No character takes more than 4 tokens."""
         text = self.part.text
-        return len(text) * 4 <= cap or is_marked(text) or view.count(text) <= cap
+        return len(text) * 4 <= cap or view.count(text) <= cap
 
     def source(self, view: View) -> _Payload:
         """What to cut: the original, if what stands there is its trimmed form."""
