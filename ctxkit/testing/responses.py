@@ -51,7 +51,7 @@ class ResponsesWriter(Writer):
         self._pay()
 
     def note(self, words: str) -> None:
-        if self.script.form == 9:
+        if self.script.form % 4 == 1:
             tool = {"type": "function", "name": "late_tool", "parameters": schema()}
             self.entries.append({"type": "additional_tools", "role": "developer", "tools": [tool]})
             return

@@ -115,7 +115,7 @@ def test_lone_surrogates_leave_the_output_valid(tmp_path: Path) -> None:
 
 def test_a_number_that_json_lacks_fails_its_conversation(tmp_path: Path) -> None:
     code, (record,) = _compressed(tmp_path, '[{"role": "user", "content": "hi", "x": 1e999}]')
-    assert (code, record["line"], record["error"]["type"]) == (3, 1, "ValueError")
+    assert (code, record["line"], record["error"]["type"]) == (3, 1, "ProviderFormatError")
 
 
 def test_a_packed_output_can_be_read_again(tmp_path: Path) -> None:
