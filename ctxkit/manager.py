@@ -290,6 +290,7 @@ class ContextManager:
 
         Raises:
             OpenCallsError: the messages end on a tool call without result.
+            ProviderFormatError: the first request would be refused as it is.
             BudgetExceededError: what must stay is larger than the budget.
             StrategyError: a strategy failed, and `strict` is set.
         """
@@ -334,8 +335,23 @@ class ContextManager:
                 if self._sent:
                     self._normalised.append("the tool schemas changed: the prompt cache is broken")
             self._check_tail()
+            self._check_first()
             self._note_facts()
             return self._snapshot()
+
+    def _check_first(self) -> None:
+        """Refuse a conversation that is broken from the start; what comes later is checked as it changes."""
+        if self._sent:
+            return
+        for violation in self._view().violations.values():
+            if violation.rule in self._provider.certain:
+                raise ProviderFormatError(
+                    f"the provider would refuse this: {violation.message} (see {violation.rule} in docs/wire-rules.md; "
+                    "repair=True mends what can be mended)",
+                    format=self._provider.name,
+                    path=violation.path,
+                    rule=violation.rule,
+                )
 
     def _note_facts(self) -> None:
         """Write what was remembered since the last request, unless the provider would refuse it there: then later."""

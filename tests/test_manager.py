@@ -380,3 +380,25 @@ def test_a_budget_that_cannot_be_met_names_what_is_fixed() -> None:
     assert raised.value.by_region["system"] > 200
     assert "system" in raised.value.fixed[0]
     assert len(context.explain()) == 8
+
+
+BROKEN: list[tuple[Any, str, list[dict[str, Any]]]] = [
+    ("openai-chat", "C8", [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None}]),
+    ("openai-chat", "C9", [{"role": "user", "content": []}]),
+    ("anthropic", "A8", [{"role": "assistant", "content": "hello"}, {"role": "user", "content": "hi"}]),
+    ("anthropic", "A11", [{"role": "user", "content": [{"type": "text", "text": ""}]}]),
+    ("gemini", "G10", [{"role": "user", "parts": []}]),
+    ("openai-responses", "R7", [{"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "user", "content": "x"}]),
+]
+
+
+@pytest.mark.parametrize(("format", "rule", "messages"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_payload_that_is_broken_from_the_start_is_refused(
+    format: Any, rule: str, messages: list[dict[str, Any]]
+) -> None:
+    context = ContextManager(format, Budget(window=1000), OLDEST)
+    context.add(messages)
+    with pytest.raises(ProviderFormatError) as raised:
+        context.prepare_sync()
+    assert raised.value.rule == rule
+    assert raised.value.path

@@ -52,6 +52,8 @@ class Provider(Protocol):
         results_adjacent: results must follow their call directly (all but Responses).
         strips_open_turn: reasoning may be stripped from the current turn too (Responses alone).
         unique_call_ids: a call id may occur once in the whole request (Responses, Anthropic).
+        certain: rules that no server of this format is known to overlook; a conversation that breaks one from the
+            start is refused.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Provider(Protocol):
     results_adjacent: bool
     strips_open_turn: bool
     unique_call_ids: bool
+    certain: frozenset[str]
 
     def dump(self, message: object) -> list[Entry]:
         """Entries of one thing that a user may pass: an entry, an SDK message object, a whole SDK response.

@@ -49,6 +49,7 @@ class Gemini:
     results_adjacent = True
     strips_open_turn = False
     unique_call_ids = False
+    certain = frozenset(["G1", "G3", "G10", "G11"])
 
     def dump(self, message: object) -> list[Entry]:
         """See `Provider`. Takes dicts, and `Content`, `Candidate` and `GenerateContentResponse` of google-genai;
