@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ctxkit.core.items import Item, Part, PartKind, Role
-from ctxkit.core.provider import Provider
 
 __all__ = ["Turn", "Unit", "units_of"]
 
@@ -25,7 +24,7 @@ class Unit:
     id: int
     turn: int
     items: tuple[Item, ...]
-    provider: Provider = field(repr=False, compare=False)
+    read: Callable[[Item], tuple[Part, ...]] = field(repr=False, compare=False)
 
     @property
     def tokens(self) -> int:
@@ -51,7 +50,7 @@ class Unit:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The parts of all its items."""
-        return tuple(part for item in self.items for part in self.provider.parts(item.raw))
+        return tuple(part for item in self.items for part in self.read(item))
 
     @cached_property
     def text(self) -> str:
@@ -73,9 +72,9 @@ class Turn:
         return sum(unit.tokens for unit in self.units)
 
 
-def units_of(items: Iterable[Item], provider: Provider) -> tuple[Unit, ...]:
-    """Items grouped into their units, in the order of their first items."""
+def units_of(items: Iterable[Item], read: Callable[[Item], tuple[Part, ...]]) -> tuple[Unit, ...]:
+    """Items grouped into their units, in the order of their first items; `read` gives the parts of an item."""
     groups: dict[int, list[Item]] = {}
     for item in items:
         groups.setdefault(item.unit, []).append(item)
-    return tuple(Unit(id, group[0].turn, tuple(group), provider) for id, group in groups.items())
+    return tuple(Unit(id, group[0].turn, tuple(group), read) for id, group in groups.items())

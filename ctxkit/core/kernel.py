@@ -200,7 +200,7 @@ class _Stage:
             raise PlanRejected(
                 [f"item {item.id} is changed twice in one stage; give the second change its own"]
             )
-        parts, raw = self._provider.parts(item.raw), item.raw
+        (_, parts), raw = self._setting.meter.read(item.raw), item.raw
         for edit in sorted(edits, key=lambda each: -each.part):
             if not 0 <= edit.part < len(parts):
                 raise PlanRejected([f"item {item.id} has no part {edit.part}"])

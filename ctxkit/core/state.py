@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxkit.core.facts import Fact
-from ctxkit.core.items import Call, Item, Role, Weight
+from ctxkit.core.items import Call, Item, Part, Role, Shape, Weight
 from ctxkit.core.marks import marked
 from ctxkit.core.provider import Entry, Provider
 
@@ -29,6 +29,9 @@ __all__ = [
 
 PENDING = marked("No result has been received for this call yet.")
 """What stands on the wire for a result that is not there."""
+
+READINGS = 384
+"""Entries whose parts are remembered."""
 
 PENDING_OVERHEAD = 16
 """Tokens beside the text of a stand-in result: ids, keys, envelope. Generous: it only delays."""
@@ -55,10 +58,22 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """How the core counts: `count` a text, by the counter of the model; an entry, by its provider's weights."""
+    """How the core counts and reads: `count` a text, by the counter of the model; an entry, by its provider."""
 
     provider: Provider
     count: Callable[[str], int]
+    _read: dict[int, tuple[Entry, Shape, tuple[Part, ...]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def read(self, entry: Entry) -> tuple[Shape, tuple[Part, ...]]:
+        """The shape and the parts of an entry that is not changed any more; read once while it is in use."""
+        known = self._read.get(id(entry))
+        if known is None or known[0] is not entry:
+            if len(self._read) >= READINGS:
+                self._read.clear()
+            known = self._read[id(entry)] = (entry, self.provider.shape(entry), self.provider.parts(entry))
+        return known[1], known[2]
 
     def weight(self, weight: Weight) -> int:
         """Tokens of a weight."""

@@ -70,7 +70,7 @@ class View:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """All units in wire order."""
-        return units_of(self.state.items, self.setting.meter.provider)
+        return units_of(self.state.items, self.parts)
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
@@ -129,14 +129,7 @@ class View:
 
     def parts(self, item: Item) -> tuple[Part, ...]:
         """The parts of an item; `Shorten` counts in them."""
-        known = self._parts.get(item.id)
-        if known is None or known[0] is not item.raw:
-            known = self._parts[item.id] = (item.raw, self.setting.meter.provider.parts(item.raw))
-        return known[1]
-
-    @cached_property
-    def _parts(self) -> dict[int, tuple[Entry, tuple[Part, ...]]]:
-        return {}
+        return self.setting.meter.read(item.raw)[1]
 
     def results(self) -> tuple[ToolResult, ...]:
         """The tool results that may be shortened, oldest first."""

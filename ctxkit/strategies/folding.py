@@ -126,29 +126,28 @@ class _Digest:
     def __init__(self, view: View, old: Sequence[Unit]) -> None:
         gone = {unit.id for unit in old}
         self._view = view
-        self._provider = view.setting.meter.provider
-        self._count = view.setting.meter.count
+        self._meter = view.setting.meter
         self._live = [unit for unit in view.units if unit.id not in gone]
         self._entries = _originals(view, old)
 
     def text(self, budget: int) -> tuple[str, bool]:
         """See `packed`."""
-        return packed(self._steps, self._facts, budget, self._count)
+        return packed(self._steps, self._facts, budget, self._meter.count)
 
     @cached_property
     def _steps(self) -> list[Step]:
-        return steps_of(self._entries, self._provider)
+        return steps_of(self._entries, self._meter)
 
     @cached_property
     def _facts(self) -> list[Scored]:
-        return ranked(self._steps, self._known, self._count)
+        return ranked(self._steps, self._known, self._meter.count)
 
     @cached_property
     def _known(self) -> Known:
         received = [item.raw for unit in self._live for item in unit.items if not item.synthetic]
         kept = [unit for unit in self._live if unit.synthetic or unit.said_by_user]
         live = {token for unit in kept for token in tokens_of(unit.text)}
-        live.update(*(step.values for step in steps_of(received, self._provider) if not step.said))
+        live.update(*(step.values for step in steps_of(received, self._meter) if not step.said))
         recent = {token for unit in self._live[-RECENT_UNITS:] for token in tokens_of(unit.text)}
         asked = _asked([*self._entries, *received], self._view)
         return Known(asked, frozenset(recent), frozenset(live))
@@ -161,7 +160,7 @@ def _originals(view: View, units: Sequence[Unit]) -> list[Entry]:
     newest: list[Entry] = []
     for id in (id for span in reversed(ids) for id in reversed(span)):
         entry = view.setting.original(id)
-        left -= sum(len(part.text) for part in view.setting.meter.provider.parts(entry))
+        left -= sum(len(part.text) for part in view.setting.meter.read(entry)[1])
         if left < 0 and newest:
             break
         newest.append(entry)
@@ -174,6 +173,6 @@ def asked_of(view: View) -> frozenset[str]:
 
 
 def _asked(entries: Sequence[Entry], view: View) -> frozenset[str]:
-    parts = (part for entry in entries for part in view.setting.meter.provider.parts(entry))
+    parts = (part for entry in entries for part in view.setting.meter.read(entry)[1])
     arguments = (as_json(part.text) for part in parts if part.kind is PartKind.ARGUMENTS)
     return frozenset(name for each in arguments for name in fields_of(each))

@@ -8,7 +8,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ctxkit.core.items import PartKind, Role
-from ctxkit.core.provider import Entry, Provider
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter
 from ctxkit.jsons import json_text
 from ctxkit.literals import Rank, as_json, rank, telling, words_of
 from ctxkit.strategies.digesting import Leaf, leaves, normal, pruned, read
@@ -137,14 +138,14 @@ class Scored:
     tokens: int
 
 
-def steps_of(entries: Iterable[Entry], provider: Provider) -> list[Step]:
+def steps_of(entries: Iterable[Entry], meter: Meter) -> list[Step]:
     """Entries as steps, in order; a result belongs to the line of its call."""
     lines: list[tuple[str, bool, list[str]]] = []
     calls: dict[str | None, list[str]] = {}
     for entry in entries:
-        shape = provider.shape(entry)
+        shape, parts = meter.read(entry)
         names = {call.id: call.name for call in shape.calls}
-        for part in provider.parts(entry):
+        for part in parts:
             match part.kind:
                 case PartKind.TEXT if part.text.strip():
                     who = "user" if shape.role is Role.USER else "assistant"
