@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxkit.core.budget import Budget
 from ctxkit.core.provider import Entry
-from ctxkit.errors import BudgetExceededError, OpenCallsError
+from ctxkit.errors import BudgetExceededError, OpenCallsError, ProviderFormatError
 from ctxkit.manager import ContextManager, Request
 from ctxkit.strategy import CompressionStrategy
 from ctxkit.testing.conversations import Payload
@@ -39,7 +39,7 @@ def live(
 ) -> tuple[ContextManager, list[Step]]:
     """A manager that was given a conversation message by message, and asked for a request after each.
 
-    Moments at which a call is open are passed over. `pin` names messages that are pinned when they arrive.
+    Moments at which no request can be made are passed over: a call is open, an answer is not complete. `pin` names messages that are pinned when they arrive.
     """
     context = ContextManager(payload.format, Budget(window=window, min_gain=0), strategy)  # type: ignore[arg-type]
     steps: list[Step] = []
@@ -49,7 +49,7 @@ def live(
             context.pin(at)
         try:
             steps.append(Step(at + 1, context.prepare_sync()))
-        except OpenCallsError:
+        except (OpenCallsError, ProviderFormatError):
             continue
         except BudgetExceededError as error:
             steps.append(Step(at + 1, None, error))
