@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Plan, Replace
@@ -29,8 +30,8 @@ ATTEMPTS = 2
 """Texts that are tried: when the first is too long by the few, the second is not."""
 
 SOURCE_WINDOWS = 2
-"""Times the limit: as much of the newest originals is read for one digest. What is older was in earlier ones, and
-the work of a compaction does not grow with the history."""
+"""Times the limit: as much of the newest originals is read for a digest that takes in earlier ones. What is older
+has had its time, and the work of a compaction does not grow with the history."""
 
 CHARACTERS = 4
 """Of a token, roughly."""
@@ -154,17 +155,24 @@ class _Digest:
 
 
 def _originals(view: View, units: Sequence[Unit]) -> list[Entry]:
-    """What units were made from, as it arrived, in order."""
-    ids = ids_of(item for unit in units for item in unit.items)
-    left = SOURCE_WINDOWS * CHARACTERS * view.budget.limit
-    newest: list[Entry] = []
+    """What units were made from, as it arrived, in order: all of what is folded for the first time, and of what
+    earlier folds stand for the newest."""
+    items = [item for unit in units for item in unit.items]
+    fresh = [view.original(item) for item in items if not item.synthetic]
+    left = SOURCE_WINDOWS * CHARACTERS * view.budget.limit - sum(map(_length, fresh, repeat(view)))
+    folded: list[Entry] = []
+    ids = ids_of(item for item in items if item.synthetic)
     for id in (id for span in reversed(ids) for id in reversed(span)):
         entry = view.setting.original(id)
-        left -= sum(len(part.text) for part in view.setting.meter.read(entry)[1])
-        if left < 0 and newest:
+        left -= _length(entry, view)
+        if left < 0:
             break
-        newest.append(entry)
-    return newest[::-1]
+        folded.append(entry)
+    return [*reversed(folded), *fresh]
+
+
+def _length(entry: Entry, view: View) -> int:
+    return sum(len(part.text) for part in view.setting.meter.read(entry)[1])
 
 
 def asked_of(view: View) -> frozenset[str]:
