@@ -16,12 +16,13 @@ from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome, check_fits, compact, due, run_sync
-from ctxkit.errors import ConfigError
+from ctxkit.errors import ConfigError, ProviderFormatError
 from ctxkit.explain import Explanation, explain
 from ctxkit.history import History, Snapshot
 from ctxkit.jsons import copied, taken_in
 from ctxkit.presets import find_preset
 from ctxkit.providers import FormatName, provider
+from ctxkit.providers.foreign import refuse_other_vendor
 from ctxkit.registry import strategy_of
 from ctxkit.report import Report
 from ctxkit.strategy import CompressionStrategy, Services
@@ -60,7 +61,7 @@ class ContextManager:
 
     Args:
         format: the wire format of the messages.
-        budget: tokens that a request may take; see `Budget`.
+        budget: tokens that a request may take; see `Budget`. By default what the preset of the model says.
         strategy: a kind name, a strategy, or a dict as in a config file.
         model: picks the token counter, and how the model treats its reasoning.
         counter: counts instead of the model's counter.
@@ -77,7 +78,7 @@ class ContextManager:
     def __init__(
         self,
         format: FormatName,
-        budget: Budget | Mapping[str, Any],
+        budget: Budget | Mapping[str, Any] | None = None,
         strategy: str | CompressionStrategy | Mapping[str, Any] = "hybrid",
         *,
         model: str | None = None,
@@ -91,7 +92,7 @@ class ContextManager:
         if model is not None and not isinstance(model, str):
             raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
         self._provider = provider(format)
-        self._budget = _budget(budget)
+        self._budget = _budget(budget, model)
         self._counter = counter if counter is not None else counter_for(model)
         known = find_preset(model) if model is not None else None
         policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
@@ -145,7 +146,15 @@ class ContextManager:
         if not all(isinstance(each, str) for each in calls):
             raise ConfigError("waiting holds ids of calls, which are texts", path="waiting")
         name = self._provider.name
+        if system is not None and name == "openai-chat":
+            raise ProviderFormatError(
+                "the system text is a message in the list, {'role': 'system', 'content': ...}",
+                format=name,
+                path="system",
+            )
         given = messages if isinstance(messages, list | tuple) else [messages]
+        for message in given:
+            refuse_other_vendor(message, name)
         dumped = (entry for message in given for entry in self._provider.dump(message))
         entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
         beside = taken_in(system, format=name, path="system")
@@ -402,9 +411,11 @@ class _Triggers:
             self._retry_above = 0
 
 
-def _budget(given: Budget | Mapping[str, Any]) -> Budget:
+def _budget(given: Budget | Mapping[str, Any] | None, model: str | None) -> Budget:
     if isinstance(given, Budget):
         return given
+    if given is None and model is not None:
+        return Budget.for_model(model)
     if not isinstance(given, Mapping):
         shown = f"{given!r:.60}"
         raise ConfigError(

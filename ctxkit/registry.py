@@ -97,6 +97,12 @@ def strategy_class(kind: str, path: str = "") -> type[CompressionStrategy]:
         raise ConfigError(
             f"strategy {kind!r} ({points[kind].value}) is no CompressionStrategy class", path=path
         )
+    own = found.model_fields["kind"].default
+    if own != kind:
+        raise ConfigError(
+            f"the entry point is named {kind!r}, and the kind of {points[kind].value} is {own!r}: they are to be the same",
+            path=path,
+        )
     return found
 
 

@@ -168,6 +168,7 @@ class Reader:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_what_a_page_shows_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     reader = Reader(page, tmp_path)
     for block in blocks(page):
         reader.follow(block)

@@ -402,3 +402,46 @@ def test_a_payload_that_is_broken_from_the_start_is_refused(
         context.prepare_sync()
     assert raised.value.rule == rule
     assert raised.value.path
+
+
+@pytest.mark.parametrize(
+    ("format", "entry", "looks"),
+    [
+        ("openai-chat", {"role": "user", "parts": [{"text": "hi"}]}, "gemini"),
+        ("openai-chat", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}, "anthropic"),
+        ("anthropic", {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}, "openai-responses"),
+        ("anthropic", {"role": "assistant", "content": "x", "tool_calls": [{"id": "c"}]}, "openai-chat"),
+        ("gemini", {"role": "user", "content": "hi"}, "parts"),
+        ("openai-responses", {"role": "user", "content": [{"type": "tool_result"}]}, "anthropic"),
+    ],
+)
+def test_a_message_of_another_format_is_refused_by_name(format: Any, entry: dict[str, Any], looks: str) -> None:
+    context = ContextManager(format, Budget(window=1000), OLDEST)
+    with pytest.raises(ProviderFormatError, match=looks):
+        context.add(entry)
+
+
+def test_an_object_of_another_vendor_is_refused() -> None:
+    from anthropic.types import Message, TextBlock, Usage
+
+    message = Message(
+        id="msg_1",
+        content=[TextBlock(type="text", text="hi")],
+        model="m",
+        role="assistant",
+        type="message",
+        usage=Usage(input_tokens=1, output_tokens=1),
+    )
+    with pytest.raises(ProviderFormatError, match="anthropic SDK"):
+        manager().add(message)
+
+
+def test_chat_has_its_system_text_in_the_list() -> None:
+    with pytest.raises(ProviderFormatError, match="in the list"):
+        manager().add([], system="be brief")
+
+
+def test_without_a_budget_the_model_decides() -> None:
+    assert ContextManager("openai-chat", model="gpt-5").budget.limit == 272_000
+    with pytest.raises(ConfigError, match="budget"):
+        ContextManager("openai-chat")

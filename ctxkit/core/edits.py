@@ -169,7 +169,10 @@ def malformed(edit: object) -> str:
     for each in fields(edit):
         value = getattr(edit, each.name)
         if not _FITS[each.name](value):
-            return f"{name}.{each.name} cannot be {value!r:.60}"
+            hint = (
+                "; units are ids in a tuple: tuple(unit.id for unit in ...)" if each.name == "units" else ""
+            )
+            return f"{name}.{each.name} cannot be {value!r:.60}{hint}"
     return ""
 
 

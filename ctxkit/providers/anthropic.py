@@ -32,7 +32,7 @@ class Anthropic:
     results_adjacent = True
     strips_open_turn = False
     unique_call_ids = True
-    certain = frozenset(["A5", "A6", "A7", "A8", "A10", "A11", "A15", "A21", "A22", "A25"])
+    certain = frozenset(["A5", "A6", "A7", "A8", "A10", "A11", "A15", "A21", "A22", "A24", "A25"])
 
     def dump(self, message: object) -> list[Entry]:
         """A dict as it is, but for SDK blocks in its content; a Message as an assistant message of what the API

@@ -16,6 +16,7 @@ from ctxkit.providers.anthropic_blocks import (
     unreadable,
 )
 from ctxkit.providers.common import path_text
+from ctxkit.providers.foreign import refuse_foreign
 
 __all__ = ["FORMAT", "shape_of"]
 
@@ -30,6 +31,7 @@ def shape_of(entry: Any, index: int) -> Shape:
     """
     if why := unreadable(entry):
         raise ProviderFormatError(why[1], format=FORMAT, path=path_text("messages", index, *why[0]))
+    refuse_foreign(entry, FORMAT, path_text("messages", index))
     match entry["role"]:
         case "system":
             return Shape(Role.SYSTEM, binds="previous" if index else "", keep=_changes_settings(entry))

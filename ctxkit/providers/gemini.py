@@ -11,6 +11,7 @@ from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError, ProviderFormatError
 from ctxkit.providers import gemini_rules
 from ctxkit.providers.common import opaque_tokens, path_text, replace_at, text_of_json
+from ctxkit.providers.foreign import refuse_foreign
 from ctxkit.providers.gemini_wire import (
     MEDIA,
     OpenCalls,
@@ -74,6 +75,9 @@ class Gemini:
     def shape(self, entry: Entry, *, index: int = 0) -> Shape:
         """See `Provider`."""
         model = _checked(entry, index)
+        refuse_foreign(entry, _FORMAT, path_text("contents", index))
+        if "parts" not in entry and "content" in entry:
+            raise _malformed("a content has `parts`; `content` belongs to other formats", index)
         parts = parts_of(entry)
         if model:
             _, orphans = hosted_gaps(parts)

@@ -8,6 +8,7 @@ from typing import Any
 from ctxkit.core.items import Call, Result, Role, Shape
 from ctxkit.errors import ProviderFormatError
 from ctxkit.providers.common import path_text
+from ctxkit.providers.foreign import refuse_foreign
 
 __all__ = ["FORMAT", "ROLES", "call_ids", "result_id", "shape_of", "shown"]
 
@@ -22,6 +23,7 @@ def shape_of(entry: object, index: int) -> Shape:
     """
     if not isinstance(entry, dict):
         raise _wrong((index,), f"a message is a JSON object, not {_json_type(entry)}")
+    refuse_foreign(entry, FORMAT, path_text("messages", index))
     role = entry.get("role")
     match role:
         case "system" | "developer":

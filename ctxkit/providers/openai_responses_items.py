@@ -12,6 +12,7 @@ from ctxkit.core.items import Call, Result, Role, Shape
 from ctxkit.core.provider import Entry
 from ctxkit.errors import ProviderFormatError
 from ctxkit.providers.common import path_text, text_of_json
+from ctxkit.providers.foreign import refuse_foreign
 
 __all__ = [
     "BLANK_SCREENSHOT",
@@ -140,7 +141,9 @@ def shape_of(entry: Entry, index: int) -> Shape:
         return Shape(Role.SYSTEM, keep=True)
     match kind:
         case "message":
-            return _message_shape(entry, index)
+            shape = _message_shape(entry, index)
+            refuse_foreign(entry, FORMAT, path_text("input", index))
+            return shape
         case "reasoning":
             return Shape(Role.REASONING, binds="next")
         case "compaction":
