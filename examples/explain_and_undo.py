@@ -21,7 +21,10 @@ for each in context.explain():
 print(context.original(edit.handle)[0]["content"])
 
 context.undo()
-print("after undo:", len(context.prepare_sync().messages))
+# the same strategy would do the same again once the window overflows: name another one before the next request
+context.use({"kind": "sliding-window", "keep_turns": 3})
+request = context.prepare_sync()
+print("after undo:", len(request.messages), "messages;", request.report.normalised[0])
 
 # prints:
 # it would save 399 tokens; nothing has changed: 7
@@ -34,4 +37,4 @@ print("after undo:", len(context.prepare_sync().messages))
 # 5 dropped sliding-window
 # 6 pinned
 # Question 1: what did we agree on in week 1?
-# after undo: 7
+# after undo: 7 messages; the last compaction was undone: the prompt cache is broken
