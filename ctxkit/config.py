@@ -96,7 +96,10 @@ def load(source: str | Path | Mapping[str, Any], *, overrides: Mapping[str, Any]
     try:
         return _parsed({**found.settings, **_merged(found.settings, overrides or {})})
     except ConfigError as error:
-        raise moved(error, found.path, more=f" (in {found.file})") from error
+        here = error.path == "budget" and (overrides or {}).get("budget")
+        given = ", ".join(f"{name} = {brief(value)}" for name, value in here.items()) if here else ""
+        beside = f"; {given} comes from the options, everything else from the file" if given else ""
+        raise moved(error, found.path, note=f" (in {found.file}{beside})") from error
 
 
 def _merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

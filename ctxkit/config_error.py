@@ -15,6 +15,9 @@ from ctxkit.errors import ConfigError, UnknownPluginError
 
 __all__ = ["brief", "config_error", "moved", "nearest"]
 
+ALSO = "\n  also wrong: "
+"""Stands before each further mistake in a message; what comes from outside stands there as its `repr`, on one line."""
+
 MAX_SHOWN = 60
 """Characters of a wrong value that a message shows."""
 
@@ -25,7 +28,7 @@ _shown.maxstring = _shown.maxother = _shown.maxlong = MAX_SHOWN
 def config_error(
     error: ValidationError, path: str = "", *, model: type[BaseModel] | None = None, value: Any = None
 ) -> ConfigError:
-    """A pydantic error as ours: about the first thing that is wrong, with the places of the others.
+    """A pydantic error as ours: about the first thing that is wrong, and a line on each of the others.
 
     Args:
         path: where `value` stands in the config.
@@ -33,21 +36,27 @@ def config_error(
         value: what was read; with it, the path holds keys of the config alone, not pydantic's own marks.
     """
     wrong: dict[str, list[ErrorDetails]] = {}
-    for details in sorted(error.errors(include_url=False), key=_unknown_keys_first):
+    for details in sorted(_said_once(error.errors(include_url=False)), key=_unknown_keys_first):
         wrong.setdefault(_where(details, path, value), []).append(details)
-    (where, first), *others = wrong.items()
-    more = f" (also wrong: {', '.join(place or 'the whole' for place, _ in others)})" if others else ""
-    inner = first[0].get("ctx", {}).get("error")
+    first, *others = (_one(where, details, model) for where, details in wrong.items())
+    return moved(first, "", more="".join(f"{ALSO}{each}" for each in others))
+
+
+def _one(where: str, wrong: Sequence[ErrorDetails], model: type[BaseModel] | None) -> ConfigError:
+    """What is wrong in one place."""
+    inner = wrong[0].get("ctx", {}).get("error")
     if isinstance(inner, ConfigError):
-        return moved(inner, where, more=more)
-    said = " or ".join(dict.fromkeys(_said(each, model) for each in first))
-    found = "" if first[0]["type"] in _SAY_ALL else f", found {brief(first[0]['input'])}"
-    return ConfigError(f"{said}{found}{_meant(first[0])}{more}", path=where)
+        return moved(inner, where)
+    said = " or ".join(dict.fromkeys(_said(each, model) for each in wrong))
+    found = "" if wrong[0]["type"] in _SAY_ALL else f", found {brief(wrong[0]['input'])}"
+    return ConfigError(f"{said}{found}{_meant(wrong[0])}", path=where)
 
 
-def moved(error: ConfigError, under: str, *, more: str = "") -> ConfigError:
-    """The same error, its path continued to the left, and `more` after its message."""
-    message = f"{error}{more}".removeprefix(f"{error.path}: ")
+def moved(error: ConfigError, under: str, *, note: str = "", more: str = "") -> ConfigError:
+    """The same error, its paths continued to the left, `note` after its first line and `more` after all."""
+    first, *others = str(error).removeprefix(f"{error.path}: ").split(ALSO)
+    below = f"{ALSO}{under}." if under else ALSO
+    message = f"{first}{note}{''.join(below + each for each in others)}{more}"
     path = ".".join(part for part in (under, error.path) if part)
     if isinstance(error, UnknownPluginError):
         return UnknownPluginError(message, name=error.name, installed=error.installed, path=path)
@@ -63,6 +72,12 @@ def nearest(name: str, names: Sequence[str]) -> str:
     """`; did you mean ...?` with the name that comes nearest, "" when none is near."""
     near = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def _said_once(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Without lists that are too short only because what stands in them was wrong."""
+    above = {each["loc"][:at] for each in errors for at in range(len(each["loc"]))}
+    return [each for each in errors if each["type"] != "too_short" or each["loc"] not in above]
 
 
 def _unknown_keys_first(details: ErrorDetails) -> bool:

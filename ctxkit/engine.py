@@ -62,16 +62,24 @@ async def compact(
 
     A plan that saves less than `least_gain` tokens is not taken, unless the request would not fit without it.
     """
-    view = replace(view, applied=(), named={})
-    folded = replace(view, state=fold_facts(view.state, view.setting.meter))
-    if not folded.violations.keys() <= view.violations.keys():
-        folded = view
-    plan, after = await advance(strategy, folded, services)
-    refused = _refusal(view, after, 0 if only_marks(plan.edits) else least_gain)
-    if refused:
-        return Outcome(view, view, plan.failures, refused)
-    state = replace(after.state, compactions=view.state.compactions + 1)
-    return Outcome(view, replace(after, state=state, applied=_lasting(after)), plan.failures)
+    before = replace(view, applied=(), named={})
+    plan, after = await advance(strategy, _with_profile(before), services)
+    refused = _refusal(before, after, 0 if only_marks(plan.edits) else least_gain)
+    if not refused:
+        state = replace(after.state, compactions=before.state.compactions + 1)
+        after = replace(after, state=state, applied=_lasting(after))
+    # a copy has worked nothing out yet: what a long history made is not kept for the report
+    before = replace(before)
+    return Outcome(before, before if refused else after, plan.failures, refused)
+
+
+def _with_profile(view: View) -> View:
+    """The view with all facts in the profile, unless the provider would refuse it there."""
+    state = fold_facts(view.state, view.setting.meter)
+    if state is view.state:
+        return view
+    folded = replace(view, state=state)
+    return folded if folded.violations.keys() <= view.violations.keys() else view
 
 
 def _lasting(after: View) -> tuple[Applied, ...]:

@@ -185,6 +185,27 @@ def test_errors_in_steps_have_the_whole_path(step: Any, path: str, said: str) ->
     assert said in str(error)
 
 
+def test_every_mistake_has_its_line_with_its_whole_path(tmp_path: Path) -> None:
+    steps = [{"kind": "drop-oldst"}, {"kind": "sliding-window", "keep_turn": 6, "keep_turns": 0}]
+    settings = {
+        "budget": {"window": 9, "replly": 1},
+        "strict": "x",
+        "strategy": {"kind": "hybrid", "steps": steps},
+    }
+    file = _file(tmp_path, "a.json", json.dumps(settings))
+    first, *others = str(_error(file)).split("\n")
+    assert first == f"budget.replly: unknown key; did you mean reply? (in {file})"
+    assert [line.split(": ")[:2] for line in others] == [
+        ["  also wrong", "strategy.steps.0.kind"],
+        ["  also wrong", "strategy.steps.1.keep_turn"],
+        ["  also wrong", "strategy.steps.1.keep_turns"],
+        ["  also wrong", "strict"],
+    ]
+    assert "did you mean drop-oldest?" in others[0]
+    assert others[1].endswith("unknown key; did you mean keep_turns?")
+    assert "found 0" in others[2]
+
+
 def test_an_unknown_kind_keeps_its_type_and_names(tmp_path: Path) -> None:
     file = _file(tmp_path, "a.json", json.dumps({**PLAIN, "strategy": {"kind": "nope"}}))
     with pytest.raises(UnknownPluginError) as caught:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ctxkit.cli import check, compress, explain, schema, strategies
-from ctxkit.cli.outputs import warn
-from ctxkit.cli.owner import foreign_owners
+from ctxkit.cli.inputs import InputError
+from ctxkit.cli.outputs import say, warn
+from ctxkit.cli.owner import OURS, foreign_owners
 from ctxkit.errors import ConfigError, UnknownHandleError
 
 __all__ = ["main"]
@@ -28,7 +31,8 @@ BROKEN_PIPE = 141
 """128 and the number of the signal, as shells have it: SIGINT is 2, SIGPIPE 13."""
 
 EXIT_CODES = (
-    "exit codes: 0 all fine, 1 check found violations, 2 usage or config error, 3 some conversations failed"
+    "exit codes: 0 all fine, 1 check found violations, 2 usage or config error or nothing in IN, "
+    "3 some conversations failed"
 )
 
 
@@ -47,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args)
         sys.stdout.flush()
         return code
-    except (ConfigError, UnknownHandleError) as error:
+    except (ConfigError, InputError, UnknownHandleError) as error:
         warn(str(error))
         return USAGE
     except BrokenPipeError:
@@ -65,10 +69,19 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ctxkit", description="Make conversations of language models fit a budget.", epilog=EXIT_CODES
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
         module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__, epilog=EXIT_CODES))
     return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        say(f"ctxkit {importlib.metadata.version(OURS)}")
+        parser.exit()
 
 
 def _warn_of_foreign_owners() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass, field
+from typing import Any
 
 from ctxkit.cli.outputs import json_line, say
 from ctxkit.cli.render import Style, plain, table
@@ -15,13 +17,20 @@ __all__ = ["HELP", "add", "run"]
 
 HELP = "say what would become of each message, and why"
 
+PREFIX = "ctx:"
+
+NAMED = 5
+"""Handles with one beginning that are named when none of them is meant."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_input(parser)
     add_settings(parser)
     parser.add_argument(
-        "--handle", metavar="H", help="print the original messages behind a handle, one JSON object a line"
+        "--handle",
+        metavar="H",
+        help="print the original messages behind a handle, one JSON object a line; its beginning is enough",
     )
     parser.set_defaults(run=run)
 
@@ -30,23 +39,21 @@ def run(args: argparse.Namespace) -> int:
     """0 when all went well, 3 when some conversations failed.
 
     Raises:
-        UnknownHandleError: no conversation has an original under the handle.
+        UnknownHandleError: no conversation has an original under the handle, or several begin like it.
     """
     code = 0
-    found = False
+    asked = _Asked(PREFIX + args.handle.removeprefix(PREFIX)) if args.handle is not None else None
     style = Style.of(sys.stdout)
     for outcome in prepared(args.input, config_of(args)):
         if isinstance(outcome, Failed):
             told(outcome, args.input)
             code = 3
-        elif args.handle is None:
+        elif asked is None:
             _show(outcome, args.input, style)
         else:
-            found = _print_original(outcome, args.handle) or found
-    if args.handle is not None and not found:
-        raise UnknownHandleError(
-            f"no original is kept under the handle {plain(args.handle)!r} with these settings"
-        )
+            asked.look_into(outcome)
+    if asked is not None:
+        asked.end()
     return code
 
 
@@ -57,13 +64,43 @@ def _show(done: Done, source: str, style: Style) -> None:
     say("\n".join(table(done.manager.explain(), style)))
 
 
-def _print_original(done: Done, handle: str) -> bool:
-    try:
-        entries = done.manager.original(handle)
-    except UnknownHandleError:
-        return False
+@dataclass
+class _Asked:
+    """A handle that is looked for: printed where it is found whole, else known by its beginning at the end."""
+
+    handle: str
+    found: bool = False
+    alike: dict[str, list[Any]] = field(default_factory=dict)
+
+    def look_into(self, done: Done) -> None:
+        """Print what a conversation has under the handle."""
+        try:
+            _print(done.manager.original(self.handle))
+            self.found = True
+        except UnknownHandleError:
+            if self.handle == PREFIX:
+                return
+            known = {each.handle for each in done.manager.explain()}
+            known |= {each.handle for each in done.request.report.edits}
+            begins = sorted(each for each in known if each.startswith(self.handle))
+            for handle in begins[: NAMED - len(self.alike)]:
+                self.alike[handle] = done.manager.original(handle)
+
+    def end(self) -> None:
+        """Print what begins like the handle, if nothing was found under it."""
+        if self.found:
+            return
+        if len(self.alike) > 1:
+            raise UnknownHandleError(f"{plain(self.handle)!r} may be any of {', '.join(self.alike)}")
+        if not self.alike:
+            raise UnknownHandleError(
+                f"no original is kept under the handle {plain(self.handle)!r} with these settings"
+            )
+        _print(*self.alike.values())
+
+
+def _print(entries: list[Any]) -> None:
     sys.stdout.flush()
     for entry in entries:
         sys.stdout.buffer.write(json_line(entry))
     sys.stdout.buffer.flush()
-    return True

@@ -29,7 +29,7 @@ SYSTEMS = {
 
 
 class InputError(CtxkitError):
-    """A line that holds no JSON."""
+    """A line that holds no JSON, or a file without a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,13 @@ def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
 def _documents(
     numbered: Iterator[tuple[int, bytes | InputError]], *, lines: bool
 ) -> Iterator[tuple[int, bytes | InputError]]:
-    """Each line, or all lines as one where the first two show that they are one document."""
+    """Each line, or all lines as one where the first two show that they are one document; the first alone where
+    they show that nothing is JSON."""
     first = list(itertools.islice(numbered, 2))
     everything = itertools.chain(first, numbered)
-    if lines or not _is_one_document([text for _, text in first if isinstance(text, bytes)]):
-        yield from everything
+    begun = [text for _, text in first if isinstance(text, bytes)]
+    if lines or not _is_one_document(begun):
+        yield from first[:1] if not lines and _is_no_json(begun) else everything
         return
     texts: list[bytes] = []
     for number, text in everything:
@@ -133,13 +135,30 @@ def _is_one_document(first: list[bytes]) -> bool:
     return False
 
 
+def _is_no_json(first: list[bytes]) -> bool:
+    """Whether of two lines neither the first is JSON nor the second a conversation."""
+    return len(first) == 2 and _parsed(first[0]) is _NONE and not _is_a_conversation(_parsed(first[1]))
+
+
+def _is_a_conversation(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and not _KEYS.isdisjoint(value))
+
+
 def _holds_a_history(line: bytes) -> bool:
     """Whether a line is a conversation of its own: then the one before it was cut off."""
+    value = _parsed(line)
+    return isinstance(value, dict) and _is_a_conversation(value)
+
+
+_KEYS = frozenset({"messages", "input", "contents"})
+_NONE = object()
+
+
+def _parsed(line: bytes) -> Any:
     try:
-        value = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and not {"messages", "input", "contents"}.isdisjoint(value)
+        return _NONE
 
 
 def _unread(line: int, error: CtxkitError, value: Any = None) -> Unread:

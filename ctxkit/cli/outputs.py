@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+from ctxkit.errors import ConfigError
+
 __all__ = ["Progress", "json_line", "say", "warn", "written"]
 
 CLEAR = "\r\x1b[K"
@@ -50,6 +52,7 @@ def written(target: str) -> Iterator[BinaryIO]:
     """Bytes to write to: stdout for "-", else a file that is in its place only when all went well.
 
     Raises:
+        ConfigError: the folder that it should be in is missing.
         OSError: it cannot be written.
     """
     if target == "-" or (os.path.exists(target) and not os.path.isfile(target)):
@@ -57,6 +60,8 @@ def written(target: str) -> Iterator[BinaryIO]:
             yield stream
         return
     path = Path(os.path.realpath(target))
+    if not path.parent.is_dir():
+        raise ConfigError(f"OUT cannot be {target}: there is no folder {path.parent}")
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with beside.open("xb") as raw:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TextIO
 
 from ctxkit.explain import Explanation
@@ -108,13 +109,14 @@ def costs(report: Report, preset: Preset | None) -> list[str]:
 
     before, after = report.tokens_before, report.tokens_after
     if before == after:
-        return [f"{dollars(after, preset.input)} ({preset.model})"]
-    lines = [f"{dollars(before, preset.input)} without, {dollars(after, preset.input)} with ({preset.model})"]
+        return [f"{dollars(after, preset.input)} ({preset.model}), nothing cached"]
+
+    def line(price: float, cached: str) -> str:
+        return f"{dollars(before, price)} without, {dollars(after, price)} with ({preset.model}), {cached}"
+
+    lines = [line(preset.input, "nothing cached")]
     if preset.cache_read < preset.input:
-        read = preset.cache_read
-        lines.append(
-            f"{dollars(before, read)} without, {dollars(after, read)} with, read from the prompt cache"
-        )
+        lines.append(line(preset.cache_read, "all cached"))
     return lines
 
 
@@ -156,11 +158,11 @@ def _ranges(positions: Iterable[int]) -> str:
 
 
 def table(explanations: Sequence[Explanation], style: Style) -> list[str]:
-    """One line a message: position, fate, who decided, handle, why."""
-    rows = [
-        (f"messages[{each.position}]", each.fate, each.by or "-", each.handle or "-", plain(each.why))
-        for each in explanations
-    ]
+    """One line a message, or run of messages of which the same is said: position, fate, who decided, handle, why."""
+    runs = groupby(
+        explanations, key=lambda each: (each.fate, each.by or "-", each.handle or "-", plain(each.why))
+    )
+    rows = [(f"messages[{_ranges(each.position for each in run)}]", *said) for said, run in runs]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
     lines = []
     for row in rows:

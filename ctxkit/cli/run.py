@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ctxkit.cli.inputs import Conversation, Unread, conversations, opened
+from ctxkit.cli.inputs import Conversation, InputError, Unread, conversations, opened
 from ctxkit.cli.outputs import Progress, warn
 from ctxkit.cli.render import plain
 from ctxkit.config import Config
@@ -41,13 +41,17 @@ def each(source: str, format: str) -> Iterator[Conversation | Unread]:
 
     Raises:
         OSError: the file cannot be read.
+        InputError: there is none.
     """
     progress = Progress()
+    count = -1
     with opened(source) as stream:
         for count, conversation in enumerate(conversations(stream, name=source, format=format)):
             progress.at(count)
             yield conversation
     progress.clear()
+    if count < 0:
+        raise InputError(f"no conversation in {_place(source)}")
 
 
 def prepared(source: str, config: Config) -> Iterator[Done | Failed]:
@@ -66,8 +70,12 @@ def prepared(source: str, config: Config) -> Iterator[Done | Failed]:
 
 def named(source: str, conversation: Conversation | Unread) -> str:
     """Where a conversation is, for people: `file:line id`."""
-    where = f"{'stdin' if source == '-' else source}:{conversation.line}"
+    where = f"{_place(source)}:{conversation.line}"
     return f"{where} {conversation.id}" if conversation.has_id else where
+
+
+def _place(source: str) -> str:
+    return "stdin" if source == "-" else source
 
 
 def told(failed: Failed, source: str) -> dict[str, Any]:

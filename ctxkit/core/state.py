@@ -30,7 +30,7 @@ __all__ = [
 PENDING = marked("No result has been received for this call yet.")
 """What stands on the wire for a result that is not there."""
 
-READINGS = 384
+READINGS = 448
 """Entries whose parts are remembered."""
 
 PENDING_OVERHEAD = 16

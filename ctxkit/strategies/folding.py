@@ -29,7 +29,7 @@ ENVELOPE = 54
 ATTEMPTS = 2
 """Texts that are tried: when the first is too long by the few, the second is not."""
 
-SOURCE_WINDOWS = 2
+SOURCE_WINDOWS = 1
 """Times the limit: as much of the newest originals is read for a digest that takes in earlier ones. What is older
 has had its time, and the work of a compaction does not grow with the history."""
 

@@ -51,7 +51,7 @@ NEEDED = 3.5
 LINE_TOKENS = 6
 """Tokens of a line beside its values: the name of the tool, brackets."""
 
-STEPS = 256
+STEPS = 56
 """Steps that are kept for the next compaction."""
 
 _GENERIC = frozenset(("id", "ids", "key", "code", "number", "no", "name", "names", "list", "type"))

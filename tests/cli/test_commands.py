@@ -60,6 +60,11 @@ def test_check_fails_where_it_cannot_read(tmp_path: Path, capsys: pytest.Capture
     assert f"{file}:1: " in said.out
 
 
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ctxkit {distribution('ctxkit-core').version}\n"
+
+
 @pytest.mark.parametrize("entry", [3, None, [], {}, {"role": 3}, {"role": "user", "content": {}}])
 @pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "gemini"])
 def test_check_takes_any_json(
@@ -69,7 +74,7 @@ def test_check_takes_any_json(
     assert capsys.readouterr().out
 
 
-def test_explain_has_a_line_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_has_a_line_a_fate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = _file(tmp_path, {"id": "a", "messages": HISTORY})
     assert main(["explain", file, *OPTIONS]) == 0
     head, sizes, *rows = capsys.readouterr().out.splitlines()
@@ -77,8 +82,7 @@ def test_explain_has_a_line_a_message(tmp_path: Path, capsys: pytest.CaptureFixt
     assert sizes.startswith("  tokens ")
     words = [row.split() for row in rows]
     assert [row[:3] for row in words] == [
-        ["messages[0]", "dropped", "drop-oldest"],
-        ["messages[1]", "dropped", "drop-oldest"],
+        ["messages[0..1]", "dropped", "drop-oldest"],
         ["messages[2]", "pinned", "-"],
     ]
     assert words[0][3].startswith("ctx:")
@@ -92,12 +96,29 @@ def test_a_handle_of_a_report_leads_to_the_originals(
     assert main(["compress", file, *OPTIONS]) == 0
     _, record = map(json.loads, capfd.readouterr().out.splitlines())
     handle = record["report"]["edits"][0]["handle"]
-    assert main(["explain", file, *OPTIONS, "--handle", handle]) == 0
-    assert [json.loads(line) for line in capfd.readouterr().out.splitlines()] == HISTORY[:2]
+    for name in (handle, handle.removeprefix("ctx:"), handle[:-3], handle[4:8]):
+        assert main(["explain", file, *OPTIONS, "--handle", name]) == 0
+        assert [json.loads(line) for line in capfd.readouterr().out.splitlines()] == HISTORY[:2]
+
+
+def test_a_beginning_of_several_handles_names_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [[{"role": "user", "content": f"{LONG} {number}"}, *HISTORY[1:]] for number in range(40)]
+    file = _file(tmp_path, *others)
+    assert main(["compress", file, *OPTIONS, "-o", str(tmp_path / "out")]) == 0
+    records = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    handles = [record["report"]["edits"][0]["handle"] for record in records]
+    first = next(each[:5] for each in handles if sum(other[:5] == each[:5] for other in handles) > 1)
+    capsys.readouterr()
+    assert main(["explain", file, *OPTIONS, "--handle", first]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{first!r} may be any of {first}" in said.err
 
 
 def test_an_unknown_handle_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", _file(tmp_path, HISTORY), *OPTIONS, "--handle", "ctx:no"]) == 2
+    assert main(["explain", _file(tmp_path, HISTORY), *OPTIONS, "--handle", "no"]) == 2
     assert "no original is kept under the handle 'ctx:no'" in capsys.readouterr().err
 
 

@@ -177,6 +177,8 @@ def test_files_that_cannot_be_opened_are_2(tmp_path: Path, capsys: pytest.Captur
     assert str(tmp_path / "none") in capsys.readouterr().err
     (tmp_path / "in").write_text("[]")
     assert main(["compress", str(tmp_path / "in"), "-o", str(tmp_path / "no" / "out"), *OPTIONS]) == 2
+    folder = tmp_path / "no"
+    assert f"OUT cannot be {folder / 'out'}: there is no folder {folder}" in capsys.readouterr().err
     assert main(["compress", str(tmp_path / "in"), "-o", str(tmp_path), *OPTIONS]) == 2
     assert [each.name for each in tmp_path.iterdir()] == ["in"]
 
@@ -263,8 +265,31 @@ def test_many_conversations_are_told_in_sums(
     assert text.count("\n") == 1
 
 
-def test_nothing_in_is_nothing_out(tmp_path: Path) -> None:
-    assert _compressed(tmp_path, "") == (0, [])
+@pytest.mark.parametrize("command", ["compress", "explain", "check"])
+def test_nothing_in_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    (tmp_path / "in").write_text("\n \n")
+    options = OPTIONS[:2] if command == "check" else OPTIONS
+    assert main([command, str(tmp_path / "in"), *options]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"ctxkit: no conversation in {tmp_path / 'in'}\n")
+
+
+def test_what_is_no_json_at_all_is_one_failure(tmp_path: Path) -> None:
+    code, records = _compressed(tmp_path, "date,words\n1,2\n3,4\n")
+    assert (code, [record["error"]["type"] for record in records]) == (3, ["InputError"])
+
+
+def test_a_window_that_contradicts_the_file_says_what_is_from_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_text(json.dumps(HISTORY))
+    (tmp_path / "a.toml").write_text("[budget]\nwindow = 90\ncompact_at = 80\n")
+    file = str(tmp_path / "a.toml")
+    assert main(["compress", str(tmp_path / "in"), "--config", file, "--window", "60"]) == 2
+    assert capsys.readouterr().err == (
+        f"ctxkit: budget: compact_at (80) is above window less reply (60) (in {file}; "
+        "window = 60 comes from the options, everything else from the file)\n"
+    )
 
 
 def test_progress_is_for_terminals_and_long_work(

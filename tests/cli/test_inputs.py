@@ -57,6 +57,13 @@ def test_a_broken_first_line_does_not_swallow_the_others(first: str) -> None:
     assert others == [Conversation(2, 2, True, [HI])]
 
 
+@pytest.mark.parametrize("second", ["oops", "3", '{"a": 1}', "null"])
+def test_what_is_no_json_is_one_error(second: str) -> None:
+    (broken,) = _read(f"oops\n{second}\n" + "oops\n" * 50)
+    assert _message(broken).startswith("not JSON: ")
+    assert len(_read(f"oops\n{second}\n", name="a.ndjson")) == 2
+
+
 def test_a_name_that_ends_in_jsonl_is_read_line_by_line() -> None:
     broken, second = _read('{"messages": [\n[]\n', name="a.JSONL")
     assert isinstance(broken, Unread)

@@ -89,9 +89,10 @@ def test_costs_come_from_the_preset() -> None:
     fresh, cached = costs(REPORT, gpt)
     assert fresh.startswith(f"${1_000 * gpt.input / 1e6:.6f} without, ${400 * gpt.input / 1e6:.6f} with")
     assert cached.startswith(f"${1_000 * gpt.cache_read / 1e6:.6f} without")
+    assert (fresh.endswith("(gpt-5), nothing cached"), cached.endswith("(gpt-5), all cached")) == (True, True)
     assert len(costs(REPORT, preset("gpt-4"))) == 1
     untouched = REPORT.model_copy(update={"tokens_after": 1_000})
-    assert costs(untouched, gpt) == [f"${1_000 * gpt.input / 1e6:.6f} (gpt-5)"]
+    assert costs(untouched, gpt) == [f"${1_000 * gpt.input / 1e6:.6f} (gpt-5), nothing cached"]
 
 
 def test_what_others_wrote_cannot_steer_the_terminal() -> None:
@@ -112,4 +113,15 @@ def test_the_table_is_aligned() -> None:
     assert table(rows, Style()) == [
         "  messages[0]   pinned   -     -      it must",
         "  messages[10]  dropped  by-x  ctx:1  old",
+    ]
+
+
+def test_messages_of_which_the_same_is_said_are_one_line() -> None:
+    said = [("ctx:1", "old")] * 3 + [("ctx:2", "old"), ("ctx:2", "older"), ("ctx:1", "old")]
+    rows = [Explanation(at, "dropped", why, "x", handle) for at, (handle, why) in enumerate(said)]
+    assert [row.split()[0] for row in table(rows, Style())] == [
+        "messages[0..2]",
+        "messages[3]",
+        "messages[4]",
+        "messages[5]",
     ]
