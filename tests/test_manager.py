@@ -388,11 +388,17 @@ BROKEN: list[tuple[Any, str, list[dict[str, Any]]]] = [
     ("anthropic", "A8", [{"role": "assistant", "content": "hello"}, {"role": "user", "content": "hi"}]),
     ("anthropic", "A11", [{"role": "user", "content": [{"type": "text", "text": ""}]}]),
     ("gemini", "G10", [{"role": "user", "parts": []}]),
-    ("openai-responses", "R7", [{"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "user", "content": "x"}]),
+    (
+        "openai-responses",
+        "R7",
+        [{"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "user", "content": "x"}],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("format", "rule", "messages"), BROKEN, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("format", "rule", "messages"), BROKEN, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_payload_that_is_broken_from_the_start_is_refused(
     format: Any, rule: str, messages: list[dict[str, Any]]
 ) -> None:
@@ -408,29 +414,39 @@ def test_a_payload_that_is_broken_from_the_start_is_refused(
     ("format", "entry", "looks"),
     [
         ("openai-chat", {"role": "user", "parts": [{"text": "hi"}]}, "gemini"),
-        ("openai-chat", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}, "anthropic"),
-        ("anthropic", {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}, "openai-responses"),
+        (
+            "openai-chat",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
+            "anthropic",
+        ),
+        (
+            "anthropic",
+            {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+            "openai-responses",
+        ),
         ("anthropic", {"role": "assistant", "content": "x", "tool_calls": [{"id": "c"}]}, "openai-chat"),
         ("gemini", {"role": "user", "content": "hi"}, "parts"),
         ("openai-responses", {"role": "user", "content": [{"type": "tool_result"}]}, "anthropic"),
     ],
 )
-def test_a_message_of_another_format_is_refused_by_name(format: Any, entry: dict[str, Any], looks: str) -> None:
+def test_a_message_of_another_format_is_refused_by_name(
+    format: Any, entry: dict[str, Any], looks: str
+) -> None:
     context = ContextManager(format, Budget(window=1000), OLDEST)
     with pytest.raises(ProviderFormatError, match=looks):
         context.add(entry)
 
 
 def test_an_object_of_another_vendor_is_refused() -> None:
-    from anthropic.types import Message, TextBlock, Usage
+    types = pytest.importorskip("anthropic.types")
 
-    message = Message(
+    message = types.Message(
         id="msg_1",
-        content=[TextBlock(type="text", text="hi")],
+        content=[types.TextBlock(type="text", text="hi")],
         model="m",
         role="assistant",
         type="message",
-        usage=Usage(input_tokens=1, output_tokens=1),
+        usage=types.Usage(input_tokens=1, output_tokens=1),
     )
     with pytest.raises(ProviderFormatError, match="anthropic SDK"):
         manager().add(message)
