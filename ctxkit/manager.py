@@ -104,6 +104,10 @@ class ContextManager:
         self._last: Telling | None = None
         self._usage = UsageRatio()
 
+    def __repr__(self) -> str:
+        state = self._history.state
+        return f"<ContextManager {self._provider.name}, {len(state.items)} entries, {self._strategy.kind}>"
+
     @classmethod
     def from_config(cls, source: str | Path | Mapping[str, Any], **settings: Any) -> ContextManager:
         """A manager as a config file (TOML, YAML, JSON, a `pyproject.toml`) or a dict says; `settings` win.

@@ -89,6 +89,17 @@ class Report(_Told):
     compactions: int = 0
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        """The report in a few lines, for a log."""
+        size = f"{self.tokens_before:,} -> {self.tokens_after:,} of {self.limit:,} tokens"
+        lines = [f"{self.format}: {size}; {self.trigger}"]
+        for edit in self.edits:
+            saved = f"{edit.tokens_before:,} -> {edit.tokens_after:,}"
+            lines.append(f"  {edit.kind} by {edit.by}: {edit.why}, {saved} {edit.handle}".rstrip())
+        lines += [f"  failed: {failure.by}: {failure.why}" for failure in self.failures]
+        lines += [f"  also: {line}" for line in self.normalised]
+        return "\n".join(lines)
+
 
 def told(applied: Applied) -> EditReport:
     """An edit for the report."""

@@ -58,6 +58,19 @@ def test_a_compaction_goes_down_to_the_target_and_is_told() -> None:
     assert context.report == report
 
 
+def test_a_report_can_be_printed() -> None:
+    context = manager()
+    context.add(said(20) + said(1)[:1])
+    report = context.prepare_sync().report
+    first, second = str(report).splitlines()
+    assert first.startswith(
+        f"openai-chat: {report.tokens_before:,} -> {report.tokens_after:,} of 600 tokens; "
+    )
+    assert second.startswith("  Drop by drop-oldest: the oldest")
+    assert second.endswith(report.edits[0].handle)
+    assert repr(context).startswith("<ContextManager openai-chat, ")
+
+
 def test_prepare_awaited_gives_what_prepare_sync_gives_also_inside_a_running_loop() -> None:
     async def both() -> None:
         first, second = manager(), manager()

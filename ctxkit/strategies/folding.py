@@ -110,7 +110,9 @@ class _Folding:
         for _ in range(ATTEMPTS):
             text, whole = digest.text(budget) if budget > 0 else ("", False)
             ids = tuple(unit.id for unit in old)
-            plan = Plan.of(Replace(ids, text or NOTHING, "old steps; their values are kept", self._kind))
+            plan = Plan.of(
+                Replace(ids, text or NOTHING, "old steps; their likeliest values are kept", self._kind)
+            )
             try:
                 over = self._view.after(plan).over
             except PlanRejected:
