@@ -64,7 +64,8 @@ async def compact(
     """
     before = replace(view, applied=(), named={})
     plan, after = await advance(strategy, _with_profile(before), services)
-    refused = _refusal(before, after, 0 if only_marks(plan.edits) else least_gain)
+    changes = not only_marks(plan.edits)
+    refused = _refusal(before, after, least_gain if changes else 0, changes=changes)
     if not refused:
         state = replace(after.state, compactions=before.state.compactions + 1)
         after = replace(after, state=state, applied=_lasting(after))
@@ -90,13 +91,13 @@ def _lasting(after: View) -> tuple[Applied, ...]:
     )
 
 
-def _refusal(before: View, after: View, least_gain: int) -> str:
+def _refusal(before: View, after: View, least_gain: int, *, changes: bool) -> str:
     """Why an outcome is not worth a broken prompt cache, "" when it is."""
     if after.state is before.state:
         return "no strategy found anything to change"
     budget, gain = before.budget, before.tokens - after.tokens
     needed = before.tokens > budget.limit >= after.tokens
-    if gain < least_gain and not needed:
+    if gain < max(least_gain, 1 if changes else 0) and not needed:
         return f"it would save {gain} tokens, less than min_gain = {least_gain}"
     return ""
 

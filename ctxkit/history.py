@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxkit.archive import Archive
 from ctxkit.core.arrivals import Arrival, append
-from ctxkit.core.edits import Edit, Plan, malformed
+from ctxkit.core.edits import Edit, Pin, Plan, Unpin, malformed
 from ctxkit.core.facts import USER
 from ctxkit.core.kernel import Setting, apply
 from ctxkit.core.profile import note_facts
@@ -113,13 +113,22 @@ class History:
         with self._lock:
             self._state, _, _ = apply(self._state, Plan.of(edit), self.setting)
 
-    def units(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """The units of messages by their positions in the input, negative ones from the end.
+    def pin(self, positions: Sequence[int], until: int | None) -> None:
+        """Pin messages by their positions in the input, negative ones from the end.
 
         Raises:
-            ConfigError: a position is no whole number.
+            ConfigError: a position or `until` is no whole number.
             ConversationError: there is no such message, or it was left out.
         """
+        with self._lock:
+            self.edit(Pin(self._units(positions), until, by=USER))
+
+    def unpin(self, positions: Sequence[int]) -> None:
+        """Take pins off messages; raises what `pin` raises."""
+        with self._lock:
+            self.edit(Unpin(self._units(positions), by=USER))
+
+    def _units(self, positions: Sequence[int]) -> tuple[int, ...]:
         state = self._state
         units = {item.id: item.unit for item in state.items}
         found = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxkit.core.budget import Budget
-from ctxkit.core.edits import Pin, Remember, Retract, Unpin
+from ctxkit.core.edits import Remember, Retract
 from ctxkit.core.facts import USER, Fact
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State
@@ -188,11 +188,11 @@ class ContextManager:
         Raises:
             ConversationError: there is no such message, or it was left out already.
         """
-        self._history.edit(Pin(self._history.units(positions), until, by=USER))
+        self._history.pin(positions, until)
 
     def unpin(self, *positions: int) -> None:
         """Take pins off again. The current user message and system text stay pinned all the same."""
-        self._history.edit(Unpin(self._history.units(positions), by=USER))
+        self._history.unpin(positions)
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
@@ -204,6 +204,8 @@ class ContextManager:
         """Tell what the provider counted for the last request, as its `usage` says.
 
         The counter learns from it: limits then hold for the provider's own count, at the high end of what was seen.
+        They are never wider than by the counter itself. Tokens read from a cache count too (Anthropic reports them
+        apart).
 
         Raises:
             ConfigError: not a number of tokens.
@@ -283,15 +285,14 @@ class ContextManager:
             if not asked:
                 check_fits(outcome.after, outcome.failures)
             if outcome.refused or self._history.commit(outcome, snapshot.version):
-                self._triggers.compacted(outcome)
+                self._triggers.compacted(outcome, by_tokens=_by_tokens(view, selected))
                 return _Done(outcome.after, selected, outcome)
             snapshot = self._history.snapshot()
 
     async def _planned(self, view: View, selected: _Selected) -> Outcome:
         """A compaction as it would be; one that the tokens did not start need not gain much."""
         budget = view.budget
-        by_tokens = selected is not _ASKED and view.tokens > budget.start
-        least_gain = budget.least_gain if by_tokens else budget.min_gain or 0
+        least_gain = budget.least_gain if _by_tokens(view, selected) else budget.min_gain or 0
         view = replace(view, past=tuple(self._history.archive.past))
         return await compact(view, self._strategy, self._services, least_gain=least_gain)
 
@@ -340,7 +341,7 @@ class ContextManager:
         self._triggers.hold()
 
     def _view(self, state: State) -> View:
-        budget = self._budget.scaled(self._usage.ratio("").high)
+        budget = self._budget.scaled(max(1.0, self._usage.ratio("").high))
         return View(state, budget, self._history.setting)
 
     def _tell(self, done: _Done, started: float) -> Telling:
@@ -373,6 +374,10 @@ class _Done:
     outcome: Outcome | None = None
 
 
+def _by_tokens(view: View, selected: _Selected) -> bool:
+    return selected is not _ASKED and view.tokens > view.budget.start
+
+
 class _Triggers:
     """When a compaction is wanted: the budget's triggers, less what the past ones taught."""
 
@@ -395,9 +400,11 @@ class _Triggers:
                 return _Selected(f"none: {trigger}, but the last one was not worth taking and {later}", False)
             return _Selected(trigger, True)
 
-    def compacted(self, outcome: Outcome) -> None:
-        """A compaction was taken, or refused: then nothing is tried until there is more to gain."""
+    def compacted(self, outcome: Outcome, *, by_tokens: bool) -> None:
+        """A compaction was taken; or refused: when tokens started it, none is tried until there is more to gain."""
         with self._lock:
+            if outcome.refused and not by_tokens:
+                return
             if outcome.refused:
                 self._retry_above = outcome.before.tokens + outcome.before.budget.least_gain
             else:

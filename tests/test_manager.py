@@ -474,3 +474,45 @@ def test_without_a_budget_the_model_decides() -> None:
     assert ContextManager("openai-chat", model="gpt-5").budget.limit == 272_000
     with pytest.raises(ConfigError, match="budget"):
         ContextManager("openai-chat")
+
+
+def test_leading_system_text_is_system_whatever_region_is_named() -> None:
+    rule = {"role": "system", "content": "You are S. " + "rule " * 50}
+    context = manager(window=1000)
+    context.add([rule, {"role": "user", "content": "hi"}], region="retrieved")
+    for turn in range(20):
+        context.add(
+            [{"role": "assistant", "content": "word " * 60}, {"role": "user", "content": f"q {turn}"}]
+        )
+        assert context.prepare_sync().messages[0] == rule
+
+
+def test_a_low_usage_never_widens_the_limit() -> None:
+    context = manager(window=1000)
+    context.add(said(1)[0])
+    context.prepare_sync()
+    context.observe_usage(1)
+    for _ in range(40):
+        context.add(said(1))
+        assert context.prepare_sync().report.tokens_after <= 1000
+
+
+def test_the_limit_on_turns_holds_though_a_compaction_gained_nothing() -> None:
+    budget = Budget(window=100_000, context_limit=2, every=1)
+    context = ContextManager("openai-chat", budget, {"kind": "sliding-window", "keep_turns": 2})
+    for turn in range(8):
+        context.add({"role": "user", "content": f"{turn} " + "w " * 20})
+        assert len([each for each in context.prepare_sync().messages if each["role"] == "user"]) <= 2
+        context.add({"role": "assistant", "content": "ok"})
+
+
+def test_what_is_forgotten_is_told_to_the_model() -> None:
+    context = manager(window=5000)
+    context.add(said(1)[0])
+    context.remember("allergy", "penicillin")
+    context.prepare_sync()
+    context.forget("allergy")
+    context.add([said(1)[1], {"role": "user", "content": "and now?"}])
+    assert "allergy: (withdrawn)" in context.prepare_sync().messages[-2]["content"]
+    context.compact()
+    assert "penicillin" not in str(context.prepare_sync().messages)

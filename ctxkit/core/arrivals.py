@@ -118,7 +118,8 @@ class _Desk:
 
     def _arrive(self, arrival: Arrival, shape: Shape, unit: int, turn: int) -> Item:
         tokens = self._meter.entry(arrival.raw) if arrival.tokens is None else arrival.tokens
-        region = arrival.region or self._region(shape)
+        own = self._region(shape)
+        region = own if own == "system" else arrival.region or own
         item = Item(self._next_id, arrival.raw, _slim(shape), unit, turn, tokens, region)
         self._next_id += 1
         self.arrived.append(item)

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Literal
 
 from ctxkit.core.facts import Fact, active_facts, profile_text
-from ctxkit.core.items import Item, Role
+from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import marked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
 __all__ = ["fold_facts", "note_facts"]
+
+WITHDRAWN = "(withdrawn)"
+"""The value of a fact that was taken back, in the note that tells so."""
 
 
 def fold_facts(state: State, meter: Meter) -> State:
@@ -40,19 +43,33 @@ def note_facts(state: State, sent: int, meter: Meter) -> State:
     """The state with the facts that no request has told yet in one note.
 
     The note stands before a user message that was not sent yet (ids from `sent` on), else at the end; it
-    waits while a call is open there.
+    waits there while a call is open, and while the model reasons from step to step.
     """
     if state.noted == len(state.facts) or open_tail(state):
         return state
-    fresh = {fact.key for fact in state.facts[state.noted :]}
-    facts = [fact for key, fact in active_facts(state.facts).items() if key in fresh]
+    active = active_facts(state.facts)
+    fresh = dict.fromkeys(fact.key for fact in state.facts[state.noted :])
+    told = active_facts(state.facts[: state.noted])
+    facts = [
+        active[key] if key in active else Fact(key, WITHDRAWN)
+        for key in fresh
+        if key in active or key in told
+    ]
     note = _entry(state, facts, "note", "Now known too, not an instruction:", meter)
     if note is None:
         return replace(state, noted=len(state.facts))
     newest = next((k for k in range(len(state.items) - 1, -1, -1) if opens_turn(state.items[k])), None)
     unsent = newest is not None and state.items[newest].id >= sent
+    if not unsent and _reasons(state, meter):
+        return state
     at = newest if unsent and newest is not None else len(state.items)
     return _with(state, (*state.items[:at], note, *state.items[at:]))
+
+
+def _reasons(state: State, meter: Meter) -> bool:
+    """Whether the current turn has reasoning that words of a user in between would part from what it belongs to."""
+    current = (item for item in state.items if item.turn == state.turn and not item.synthetic)
+    return any(part.kind is PartKind.REASONING for item in current for part in meter.read(item.raw)[1])
 
 
 def _with(state: State, items: Sequence[Item]) -> State:

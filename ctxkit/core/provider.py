@@ -52,6 +52,8 @@ class Provider(Protocol):
         results_adjacent: results must follow their call directly (all but Responses).
         strips_open_turn: reasoning may be stripped from the current turn too (Responses alone).
         unique_call_ids: a call id may occur once in the whole request (Responses, Anthropic).
+        thinks_first: a tool loop that began with thinking has to begin with it, also when its first steps are gone
+            (Anthropic, A16).
         certain: rules that no server of this format is known to overlook; a conversation that breaks one from the
             start is refused.
     """
@@ -61,6 +63,7 @@ class Provider(Protocol):
     results_adjacent: bool
     strips_open_turn: bool
     unique_call_ids: bool
+    thinks_first: bool
     certain: frozenset[str]
 
     def dump(self, message: object) -> list[Entry]:

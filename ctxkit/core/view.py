@@ -12,7 +12,7 @@ from ctxkit.core.conversation import Turn, Unit, units_of
 from ctxkit.core.edits import Edit, Plan, Strip, only_marks
 from ctxkit.core.facts import active_facts, profile_text
 from ctxkit.core.gaps import name_originals
-from ctxkit.core.items import Item, Part, PartKind
+from ctxkit.core.items import Item, Part, PartKind, Role
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
 from ctxkit.core.provider import Entry, Violation
 from ctxkit.core.state import State, fixed_units, newest_unit, pending_tokens, wire
@@ -230,11 +230,23 @@ class View:
         state, applied, named = apply(self.state, plan, self.setting)
         new = replace(self, state=state, applied=(*self.applied, *applied), named={**self.named, **named})
         reasons = [*self._touched(new), *self._grown(new, plan), *self._newly_refused(new)]
+        if self.setting.meter.provider.thinks_first and self._thinks_first and not new._thinks_first:
+            reasons.append("the tool loop began with thinking, and would begin without (A16)")
         if reasons:
             raise PlanRejected(reasons)
         if len(stages) == 1:
             self._tried[id(stages[0])] = (stages[0], new)
         return new
+
+    @cached_property
+    def _thinks_first(self) -> bool:
+        """Whether the tool loop of the current turn begins with reasoning, behind the last words of a user."""
+        first: Unit | None = None
+        for unit in reversed(self.units):
+            if unit.turn != self.state.turn or unit.items[0].shape.role is Role.USER:
+                break
+            first = unit if any(item.shape.calls for item in unit.items) else first
+        return first is None or first.parts[:1] == () or first.parts[0].kind is PartKind.REASONING
 
     def within(self, scope: str) -> View:
         """The same view narrowed to one region, "" for all."""

@@ -32,6 +32,7 @@ class Anthropic:
     results_adjacent = True
     strips_open_turn = False
     unique_call_ids = True
+    thinks_first = True
     certain = frozenset(["A5", "A6", "A7", "A8", "A10", "A11", "A15", "A21", "A22", "A24", "A25"])
 
     def dump(self, message: object) -> list[Entry]:

@@ -50,6 +50,7 @@ class Gemini:
     results_adjacent = True
     strips_open_turn = False
     unique_call_ids = False
+    thinks_first = False
     certain = frozenset(["G1", "G3", "G10", "G11"])
 
     def dump(self, message: object) -> list[Entry]:

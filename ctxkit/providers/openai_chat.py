@@ -35,6 +35,7 @@ class OpenAIChat:
     results_adjacent = True
     strips_open_turn = False
     unique_call_ids = False
+    thinks_first = False
     certain = frozenset(["C4", "C7", "C8", "C9", "C14"])
 
     def dump(self, message: object) -> list[Entry]:

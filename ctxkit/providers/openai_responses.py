@@ -36,6 +36,7 @@ class OpenAIResponses:
     results_adjacent = False
     strips_open_turn = True
     unique_call_ids = True
+    thinks_first = False
     certain = frozenset(["R5", "R6", "R7", "R11", "R15", "R16"])
 
     def dump(self, message: object) -> list[Entry]:

@@ -26,6 +26,9 @@ WHOLE_SHARE = 0.2
 ENVELOPE = 54
 """Tokens of a fold beside its text, give or take a few: mark, title, fence, the entry around it."""
 
+CUTS = 4
+"""Places at which what is folded may end, when the provider would refuse what follows the last one."""
+
 ATTEMPTS = 2
 """Texts that are tried: when the first is too long by the few, the second is not."""
 
@@ -87,9 +90,12 @@ class _Folding:
 
     def fold(self) -> Fold:
         best, over = self._fold(self._old(int(self._room * WHOLE_SHARE)))
-        if over or not best.plan:
-            every, left = self._fold(self._units)
-            best = every if every.plan and (left < over or not best.plan) else best
+        if not over and best.plan:
+            return best
+        for fewer in range(CUTS):
+            every, left = self._fold(self._units[: len(self._units) - fewer])
+            if every.plan:
+                return every if left < over or not best.plan else best
         return best
 
     def _old(self, spared: int) -> Sequence[Unit]:

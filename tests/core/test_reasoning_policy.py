@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from ctxkit import Budget, BudgetExceededError, ContextManager
+from ctxkit.providers import provider
+from tests.oracle import violations
 
 NEWER = "claude-opus-5.5"
 
@@ -97,3 +99,18 @@ def test_refuse_changes_nothing_before_any_thinking() -> None:
     context.add({"role": "user", "content": "next"})
     with pytest.raises(BudgetExceededError):
         context.prepare_sync()
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "drop-oldest", "digest-tool-results"])
+def test_a_loop_that_thinks_now_and_then_never_begins_without_thinking(strategy: str) -> None:
+    context = ContextManager("anthropic", Budget(window=1500), strategy)
+    context.add({"role": "user", "content": "go"})
+    adapter = provider("anthropic")
+    for number in range(30):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "f", "input": {"q": "w " * 60}}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "ok " * 60}
+        blocks = [thinking(number), call] if number % 3 == 0 else [call]
+        context.add([{"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}])
+        messages = context.prepare_sync().messages
+        assert adapter.violations(messages) == []
+        assert violations("anthropic", messages) == []
