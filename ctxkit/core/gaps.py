@@ -10,7 +10,7 @@ from ctxkit.core.items import Item
 from ctxkit.core.marks import fence, handle_of, marked
 from ctxkit.core.state import Meter
 
-__all__ = ["Gap", "Taken", "close_gaps", "ids_of", "name_originals"]
+__all__ = ["Gap", "Taken", "close_gaps", "ids_of", "is_of_turn", "name_originals"]
 
 Taken = Callable[[str, tuple[range, ...]], bool]
 """Whether a handle is in use for other originals than these."""
@@ -23,6 +23,11 @@ class Gap:
     turn: int
     items: tuple[Item, ...]
     summary: Replace | None = None
+
+
+def is_of_turn(item: Item) -> bool:
+    """Whether an item keeps its turn alive: system text and the profile belong to none, a stand-in only marks."""
+    return item.made != "gap" and item.region not in ("system", "profile")
 
 
 def ids_of(items: Iterable[Item]) -> tuple[range, ...]:
@@ -56,7 +61,7 @@ def close_gaps(
 
     A summary stands at the first of its gaps; a stand-in that is there already is taken into the run beside it.
     """
-    kept_turns = {slot.turn for slot in slots if isinstance(slot, Item) and slot.made != "gap"}
+    kept_turns = {slot.turn for slot in slots if isinstance(slot, Item) and is_of_turn(slot)}
     summarised: dict[int, list[Item]] = {}
     for slot in slots:
         if isinstance(slot, Gap) and slot.summary is not None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Drop, Plan
+from ctxkit.core.gaps import is_of_turn
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.strategy import CompressionStrategy, Services
@@ -74,7 +75,7 @@ def _chunks(view: View) -> Iterator[_Chunk]:
     low = {name for name, region in regions.items() if region.priority < 0}
     yield from (_Chunk((unit,), True) for unit in view.free() if unit.items[0].region in low)
     free = [unit for unit in view.free() if unit.items[0].region not in low]
-    sizes = Counter(unit.turn for unit in view.units if not unit.is_stand_in)
+    sizes = Counter(unit.turn for unit in view.units if is_of_turn(unit.items[0]))
     turns: dict[int, list[Unit]] = {}
     for unit in free:
         if not unit.synthetic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit import Budget, PartKind
+from ctxkit import Budget, ContextManager, PartKind
 
 CHAT = "We spoke of this and that and came to no end. " * 6
 
@@ -78,3 +78,11 @@ def test_nothing_goes_when_nothing_may(chat: Any) -> None:
     report = chat.manager(Budget(window=10_000, aim_for=1), "drop-oldest").compact()
     assert report.edits == ()
     assert report.failures == ()
+
+
+def test_a_greeting_before_the_first_user_message_goes_without_a_mark() -> None:
+    context = ContextManager("openai-chat", Budget(window=300, min_gain=0), "drop-oldest")
+    system = {"role": "system", "content": "Be brief."}
+    last = {"role": "user", "content": "And now? " + "word " * 60}
+    context.add([system, {"role": "assistant", "content": "Hello! " * 300}, last])
+    assert context.prepare_sync().messages == [system, last]
