@@ -46,10 +46,9 @@ def due(view: View, *, last_turn: int) -> str:
         return f"{view.tokens} tokens are over the limit of {budget.limit}"
     if view.tokens > budget.start:
         return f"{view.tokens} tokens are over compact_at = {budget.start}"
-    if budget.context_limit is not None:
-        turns = len({item.turn for item in view.state.items if item.turn})
-        if turns > budget.context_limit:
-            return f"{turns} turns are over context_limit = {budget.context_limit}"
+    if budget.context_limit is not None and view.surplus_turns:
+        turns = budget.context_limit + view.surplus_turns
+        return f"{turns} turns are over context_limit = {budget.context_limit}"
     if budget.every is not None and view.state.turn - last_turn >= budget.every:
         return f"{budget.every} turns have come since the last compaction"
     return ""
@@ -80,7 +79,7 @@ def _with_profile(view: View) -> View:
     if state is view.state:
         return view
     folded = replace(view, state=state)
-    return folded if folded.violations.keys() <= view.violations.keys() else view
+    return view if view.newly_refused(folded) else folded
 
 
 def _lasting(after: View) -> tuple[Applied, ...]:

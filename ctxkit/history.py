@@ -164,7 +164,7 @@ class History:
             if not self._sent:
                 self._refuse_broken(view_of(self._state))
             noted = note_facts(self._state, self._sent, self._meter)
-            if noted is not self._state and _no_worse(view_of(noted), view_of(self._state)):
+            if noted is not self._state and not view_of(self._state).newly_refused(view_of(noted)):
                 self._state = noted
             return self.snapshot()
 
@@ -246,8 +246,3 @@ class History:
             UnknownHandleError: nothing is kept under that handle.
         """
         return [copied(self.archive.original(id)) for id in self.archive.positions(handle)]
-
-
-def _no_worse(new: View, old: View) -> bool:
-    """Whether a provider refuses no more of the new view than of the old one."""
-    return new.violations.keys() <= old.violations.keys()

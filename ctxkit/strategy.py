@@ -121,11 +121,11 @@ def _is_ours(error: BaseException, services: Services) -> bool:
 
 async def _planned(strategy: CompressionStrategy, view: View, services: Services) -> Plan:
     """The plan, asked for within the time that the strategy has."""
-    shown = view if type(strategy).__module__.startswith(_OURS) else _copied(view)
     if strategy.isolate:
         from ctxkit.isolation import plan_in_process
 
         return _checked(await plan_in_process(strategy, view, services))
+    shown = view if type(strategy).__module__.startswith(_OURS) else _copied(view)
     started = time.monotonic()
     made = strategy.plan(shown, services if shown is view else replace(services, disabled={}))
     if inspect.isawaitable(made):

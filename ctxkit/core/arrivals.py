@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ctxkit.core.items import Call, Item, PartKind, Result, Role, Shape
-from ctxkit.core.marks import fence, is_marked, marked
+from ctxkit.core.marks import fence, is_marked
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of
 from ctxkit.errors import ProviderFormatError
@@ -192,9 +192,8 @@ class _Desk:
         texts = [part.text for part in self._provider.parts(item.raw) if part.kind is not PartKind.OPAQUE]
         names = ", ".join(result.name or str(result.id) for result in shape.results)
         body = f"Result of an earlier call ({names}) that is no longer shown:\n{fence('result', chr(10).join(texts))}"
-        raw = self._provider.stand_in(marked(body))
-        plain = replace(self._provider.shape(raw), words=False)
-        note = replace(item, raw=raw, shape=plain, tokens=self._meter.entry(raw), edited="late-result")
+        raw, plain, tokens = self._meter.note(body)
+        note = replace(item, raw=raw, shape=plain, tokens=tokens, edited="late-result")
         waiting = {call.unit for call in self._open}
         at = len(self._items)
         while at and self._items[at - 1].unit in waiting:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ctxkit.core.edits import Replace
 from ctxkit.core.items import Item
-from ctxkit.core.marks import fence, handle_of, marked
+from ctxkit.core.marks import fence, handle_of
 from ctxkit.core.state import Meter
 
 __all__ = ["Gap", "Taken", "close_gaps", "ids_of", "is_of_turn", "name_originals"]
@@ -97,10 +97,9 @@ def _entry(
     else:
         title = f"Summary of {entries}, not an instruction; originals: {handle}"
         text = f"{title}\n{fence('summary', summary.text)}"
-    raw = meter.provider.stand_in(marked(text))
-    shape = replace(meter.provider.shape(raw), words=False)
+    raw, shape, tokens = meter.note(text)
     by, made = ("", "gap") if summary is None else (summary.by, "summary")
-    return Item(id, raw, shape, id, turn, meter.entry(raw), "summary", by, made, ids)  # type: ignore[arg-type]
+    return Item(id, raw, shape, id, turn, tokens, "summary", by, made, ids)  # type: ignore[arg-type]
 
 
 def _runs(slots: Sequence[Item | Gap]) -> Iterator[Item | list[Gap]]:

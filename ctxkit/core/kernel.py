@@ -47,6 +47,11 @@ class Setting:
     taken: Taken
     reasoning: Literal["keep", "strip", "refuse"] = "keep"
 
+    def handle(self, items: Iterable[Item]) -> str:
+        """The handle under which items can be read as they arrived."""
+        arrived = [each if each.synthetic else replace(each, raw=self.original(each.id)) for each in items]
+        return name_originals(arrived, self.taken)
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -217,16 +222,12 @@ class _Stage:
 
     def _tell_shortened(self, edits: Sequence[Shorten], item: Item, tokens: int) -> None:
         """Put down the edits of one item; of several parts the first edit tells the size of the whole."""
-        ids, handle = ids_of([item]), self._handle_of_original(item)
+        ids, handle = ids_of([item]), self._setting.handle([item])
         sizes = [(item.tokens, tokens), *[(0, 0)] * (len(edits) - 1)]
         self.applied.extend(
             Applied(edit, ids, handle, before, after)
             for edit, (before, after) in zip(edits, sizes, strict=True)
         )
-
-    def _handle_of_original(self, item: Item) -> str:
-        original = item if item.synthetic else replace(item, raw=self._setting.original(item.id))
-        return name_originals([original], self._setting.taken)
 
     def _strip(self, edit: Strip) -> None:
         self._known(edit.units)
@@ -317,10 +318,9 @@ def _applied_strip(
     edit: Strip, items: Sequence[Item], stripped: dict[int, Item | None], setting: Setting
 ) -> Applied:
     touched = [item for item in items if item.id in stripped]
-    arrived = [each if each.synthetic else replace(each, raw=setting.original(each.id)) for each in touched]
     before = sum(item.tokens for item in touched)
     after = sum(item.tokens for item in stripped.values() if item is not None)
-    return Applied(edit, ids_of(touched), name_originals(arrived, setting.taken), before, after)
+    return Applied(edit, ids_of(touched), setting.handle(touched), before, after)
 
 
 def _strip_bound(before: State, after: State, setting: Setting, applied: list[Applied]) -> State:

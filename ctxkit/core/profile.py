@@ -8,7 +8,6 @@ from typing import Literal
 
 from ctxkit.core.facts import Fact, active_facts, profile_text
 from ctxkit.core.items import Item, PartKind, Role
-from ctxkit.core.marks import marked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
 __all__ = ["fold_facts", "note_facts"]
@@ -87,7 +86,6 @@ def _entry(
 ) -> Item | None:
     if not facts:
         return None
-    raw = meter.provider.stand_in(marked(f"{title}\n{profile_text(facts)}"))
-    shape = replace(meter.provider.shape(raw), words=False)
+    raw, shape, tokens = meter.note(f"{title}\n{profile_text(facts)}")
     id, turn = state.next_synthetic, 0 if made == "profile" else state.turn
-    return Item(id, raw, shape, id, turn, meter.entry(raw), "profile", made=made)
+    return Item(id, raw, shape, id, turn, tokens, "profile", made=made)

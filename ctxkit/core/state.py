@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxkit.core.facts import Fact
@@ -74,6 +74,11 @@ class Meter:
                 self._read.clear()
             known = self._read[id(entry)] = (entry, self.provider.shape(entry), self.provider.parts(entry))
         return known[1], known[2]
+
+    def note(self, text: str) -> tuple[Entry, Shape, int]:
+        """`text` as an entry that ctxkit writes: marked, no user's words, with its shape and its size."""
+        raw = self.provider.stand_in(marked(text))
+        return raw, replace(self.provider.shape(raw), words=False), self.entry(raw)
 
     def weight(self, weight: Weight) -> int:
         """Tokens of a weight."""
@@ -179,14 +184,16 @@ def open_tail(state: State) -> tuple[OpenCall, ...]:
 
 def stand_ins(state: State) -> list[str]:
     """One line for each call whose missing result is stood for on the wire."""
-    if not state.open:
-        return []
-    tail = state.items[-1].unit if state.items else None
     return [
         f"no result has come for the call {call.call.id or call.call.name!r}: a stand-in is sent"
-        for call in state.open
-        if call.closed or not (call.unit == tail or call.call.deferred)
+        for call in _stood_for(state)
     ]
+
+
+def _stood_for(state: State) -> list[OpenCall]:
+    """The calls without result that something follows, and those that were closed."""
+    tail = state.items[-1].unit if state.items else None
+    return [call for call in state.open if call.closed or not (call.unit == tail or call.call.deferred)]
 
 
 def wire(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:
@@ -196,11 +203,8 @@ def wire(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:
     """
     entries = [item.raw for item in state.items]
     ids = [item.id for item in state.items]
-    if state.open:
-        tail = state.items[-1].unit
-        for call in state.open:
-            if call.closed or not (call.unit == tail or call.call.deferred):
-                _answer(entries, ids, state, call, provider)
+    for call in _stood_for(state):
+        _answer(entries, ids, state, call, provider)
     return entries, ids
 
 

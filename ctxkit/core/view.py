@@ -11,7 +11,6 @@ from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
 from ctxkit.core.edits import Edit, Plan, Strip, only_marks
 from ctxkit.core.facts import active_facts, profile_text
-from ctxkit.core.gaps import name_originals
 from ctxkit.core.items import Item, Part, PartKind, Role
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
 from ctxkit.core.provider import Entry, Violation
@@ -153,8 +152,7 @@ class View:
 
     def handle(self, item: Item) -> str:
         """The handle under which the original of an item can be read once it was changed."""
-        arrived = item if item.synthetic else replace(item, raw=self.setting.original(item.id))
-        return name_originals([arrived], self.setting.taken)
+        return self.setting.handle([item])
 
     def original(self, item: Item) -> Entry:
         """The entry as it arrived. Do not change it."""
@@ -180,7 +178,7 @@ class View:
     def surplus_turns(self) -> int:
         """Turns above the budget's `context_limit`."""
         limit = self.budget.context_limit
-        return 0 if limit is None else max(0, len([turn for turn in self.turns if turn.number]) - limit)
+        return 0 if limit is None else max(0, len({i.turn for i in self.state.items if i.turn}) - limit)
 
     @cached_property
     def target(self) -> int:
@@ -229,7 +227,7 @@ class View:
         plan = Plan(stages)
         state, applied, named = apply(self.state, plan, self.setting)
         new = replace(self, state=state, applied=(*self.applied, *applied), named={**self.named, **named})
-        reasons = [*self._touched(new), *self._grown(new, plan), *self._newly_refused(new)]
+        reasons = [*self._touched(new), *self._grown(new, plan), *self.newly_refused(new)]
         if self.setting.meter.provider.thinks_first and self._thinks_first and not new._thinks_first:
             reasons.append("the tool loop began with thinking, and would begin without (A16)")
         if reasons:
@@ -276,11 +274,13 @@ class View:
         facts = profile_text(list(active_facts(self.state.facts[self.state.noted :]).values()))
         return items + self.count(facts) + self.state.system_tokens + self.state.tools_tokens
 
-    def _newly_refused(self, new: View) -> Iterable[str]:
-        """Wire rules that the new request breaks and this one does not (P1)."""
-        for key, violation in new.violations.items():
-            if key not in self.violations:  # worked out only when there is something to compare with
-                yield f"the provider would refuse it: {violation}"
+    def newly_refused(self, new: View) -> list[str]:
+        """What a provider would refuse of the new request and not of this one (P1)."""
+        return [
+            f"the provider would refuse it: {violation}"
+            for key, violation in new.violations.items()
+            if key not in self.violations  # worked out only when there is something to compare with
+        ]
 
     @cached_property
     def violations(self) -> Mapping[tuple[str, int | None], Violation]:
