@@ -35,8 +35,10 @@ class Outcome:
     @property
     def past(self) -> Past:
         """The compaction in figures, for `view.past`."""
-        failures = tuple(f"{failure.by}: {failure.why}" for failure in self.failures)
-        return Past(self.before.state.compactions + 1, self.before.tokens, self.after.tokens, failures)
+        before = self.before
+        return Past(
+            before.state.compactions + 1, before.tokens, self.after.tokens, self.failures, before.state.turn
+        )
 
 
 def due(view: View, *, last_turn: int) -> str:
@@ -63,8 +65,10 @@ async def compact(
     """
     before = replace(view, applied=(), named={})
     plan, after = await advance(strategy, _with_profile(before), services)
+    if len(after.state.facts) > len(before.state.facts):
+        after = _with_profile(after)
     changes = not only_marks(plan.edits)
-    refused = _refusal(before, after, least_gain if changes else 0, changes=changes)
+    refused = _lost(before, after) or _refusal(before, after, least_gain if changes else 0, changes=changes)
     if not refused:
         state = replace(after.state, compactions=before.state.compactions + 1)
         after = replace(after, state=state, applied=_lasting(after))
@@ -88,6 +92,12 @@ def _lasting(after: View) -> tuple[Applied, ...]:
     return tuple(
         each for each in after.applied if not isinstance(each.edit, Shorten) or each.edit.item in there
     )
+
+
+def _lost(before: View, after: View) -> str:
+    """Which fact that must be kept would be in sight no more, "" when there is none (P4)."""
+    gone = [fact for fact in after.unseen() if fact not in before.unseen()]
+    return "".join(f"{fact.line!r:.80} must be kept, and would be lost; " for fact in gone).rstrip("; ")
 
 
 def _refusal(before: View, after: View, least_gain: int, *, changes: bool) -> str:
@@ -131,7 +141,7 @@ def _fixed(view: View) -> list[str]:
     sizes = view.regions
     lines = [f"{name} {sizes[name]} tokens" for name in ("system", "tools", "profile") if sizes.get(name)]
     for unit in view.units:
-        if unit.id in view.fixed and unit.items[0].region not in ("system", "profile"):
+        if unit.id in view.fixed and not unit.items[0].in_front:
             lines.append(f"messages[{unit.id}] ({_reason(view, unit.id)}) {unit.tokens} tokens")
     return lines
 

@@ -9,6 +9,7 @@ __all__ = [
     "ConfigError",
     "ConversationError",
     "CtxkitError",
+    "ModelCallError",
     "OpenCallsError",
     "PlanError",
     "PlanRejected",
@@ -67,6 +68,20 @@ class OpenCallsError(ConversationError):
 
 class UnknownHandleError(ConversationError, LookupError):
     """A handle under which no original is kept."""
+
+
+class ModelCallError(CtxkitError):
+    """A model did not answer, or not with anything that can be used; `__cause__` is the client's own error.
+
+    Attributes:
+        transient: whether the same request may do better later (a timeout, a full server).
+        request: the digest of the request.
+    """
+
+    def __init__(self, message: str, *, transient: bool = False, request: str = "") -> None:
+        super().__init__(message)
+        self.transient = transient
+        self.request = request
 
 
 class PlanError(CtxkitError):

@@ -55,7 +55,6 @@ class History:
         self._state = State()
         self._version = 0
         self._undo: deque[State] = deque(maxlen=UNDO_DEPTH)
-        self._tools: Any = None
         self._sent = 0
         self._announced: list[str] = []
 
@@ -95,9 +94,9 @@ class History:
     def use_tools(self, tools: Any) -> None:
         """The tool schemas that go along from now on."""
         with self._lock:
-            if tools != self._tools:
-                self._tools = tools
-                self._state = replace(self._state, tools_tokens=self._meter.count(json_text(tools)))
+            if tools != self._state.tools:
+                tokens = self._meter.count(json_text(tools))
+                self._state = replace(self._state, tools=tools, tools_tokens=tokens)
                 if self._sent:
                     self._announced.append("the tool schemas changed: the prompt cache is broken")
 
@@ -197,6 +196,12 @@ class History:
             self._version += 1
             return True
 
+    def note_attempt(self, outcome: Outcome) -> None:
+        """Put down what failed in a compaction that changed nothing, for `view.past`."""
+        if outcome.failures:
+            with self._lock:
+                self.archive.past.append(outcome.past)
+
     def undo(self) -> None:
         """Take the last compaction back; what was added, pinned and remembered since stays.
 
@@ -213,6 +218,7 @@ class History:
                 pins=tuple(pin for pin in now.pins if pin.by == USER or pin in before.pins),
                 waiting=now.waiting,
                 system=now.system,
+                tools=now.tools,
                 system_tokens=now.system_tokens,
                 tools_tokens=now.tools_tokens,
                 compactions=now.compactions,

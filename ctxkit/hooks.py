@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from ctxkit.core.facts import Fact, Speaker
+
 if TYPE_CHECKING:
     from ctxkit.report import Report
+    from ctxkit.tokens import TokenCounter
 
-__all__ = ["GROUP", "Hooks", "hook", "tell_observers"]
+__all__ = ["GROUP", "Called", "Hooks", "hook", "tell_observers"]
 
 GROUP = "ctxkit"
 """The entry point group of plugins with hooks."""
@@ -25,11 +28,38 @@ hook = pluggy.HookimplMarker(GROUP)
 
 
 class Hooks:
-    """The hooks. A plugin names its module in the entry point group `ctxkit`."""
+    """The hooks. A plugin names its module in the entry point group `ctxkit`, and implements those that it wants.
+
+    Whatever an implementation raises is put in the report and goes no further.
+    """
 
     @_specification
     def ctxkit_compacted(self, report: Report) -> None:
-        """A compaction was committed. Whatever this raises is put in the report and goes no further."""
+        """A compaction was committed."""
+
+    @_specification
+    def ctxkit_extract_facts(self, text: str, said_by: Speaker) -> Sequence[Fact] | None:
+        """Facts that a text states, each `value` verbatim from it. `keep-key-facts` asks before the text goes.
+
+        What is found in text of tools stays marked as said by a tool, whatever the implementation says.
+        """
+
+    @_specification
+    def ctxkit_is_key_message(self, text: str, said_by: Speaker) -> bool | None:
+        """Whether a message must stay verbatim for good. `selective` asks for each that a user said."""
+
+    @_specification
+    def ctxkit_find_secrets(self, text: str) -> Sequence[str] | None:
+        """The parts of a text that must never be kept as facts or summaries: keys, passwords, card numbers."""
+
+    @_specification(firstresult=True)
+    def ctxkit_token_counter(self, model: str) -> TokenCounter | None:
+        """A counter for a model; the first plugin that has one wins, over ctxkit's own."""
+
+    @_specification
+    def ctxkit_check_request(self, text: str, facts: Sequence[Fact]) -> Sequence[str] | None:
+        """What is wrong with a request that is about to go out, one sentence each: `text` is all that the model would
+        read, `facts` are those in force. Each sentence becomes a failure in the report; in strict mode it is raised."""
 
 
 @dataclass
@@ -55,6 +85,75 @@ def _loaded() -> _Loaded:
                 manager.unregister(name=point.name)
             loaded.broken.append((f"hooks of {point.name}", f"{type(error).__name__}: {error}"))
     return loaded
+
+
+@dataclass
+class Called:
+    """The hooks as strategies call them.
+
+    Attributes:
+        failures: which plugins raised or returned what they may not, and why; each is put down once.
+    """
+
+    failures: dict[str, str] = field(default_factory=dict)
+    _told: set[tuple[str, str]] = field(default_factory=set, repr=False)
+
+    def drained(self) -> list[tuple[str, str]]:
+        """The failures that were not told yet."""
+        fresh = [each for each in self.failures.items() if each not in self._told]
+        self._told.update(fresh)
+        return fresh
+
+    @property
+    def checks_requests(self) -> bool:
+        """Whether any plugin looks at requests."""
+        return bool(_loaded().manager.hook.ctxkit_check_request.get_hookimpls())
+
+    def facts_in(self, text: str, said_by: Speaker) -> list[Fact]:
+        """What all plugins find in a text; without what is not verbatim in it."""
+        found: list[Fact] = []
+        for by, facts in self._each("ctxkit_extract_facts", text=text, said_by=said_by):
+            for fact in facts:
+                if isinstance(fact, Fact) and isinstance(fact.value, str) and fact.value in text:
+                    found.append(fact)
+                else:
+                    self.failures[by] = (
+                        f"it returned {fact!r:.80}, which is no Fact with a value from the text"
+                    )
+        return found
+
+    def is_key_message(self, text: str, said_by: Speaker) -> bool:
+        """Whether any plugin says so."""
+        return any(
+            answer == [True] for _, answer in self._each("ctxkit_is_key_message", text=text, said_by=said_by)
+        )
+
+    def secrets_in(self, text: str) -> list[str]:
+        """What any plugin takes for a secret."""
+        found = [each for _, secrets in self._each("ctxkit_find_secrets", text=text) for each in secrets]
+        return [each for each in dict.fromkeys(found) if isinstance(each, str) and each]
+
+    def counter_for(self, model: str) -> TokenCounter | None:
+        """The counter of the first plugin that has one for a model."""
+        return next((found[0] for _, found in self._each("ctxkit_token_counter", model=model)), None)
+
+    def complaints(self, text: str, facts: Sequence[Fact]) -> list[tuple[str, str]]:
+        """What plugins find wrong with a request: who, and one sentence."""
+        answers = self._each("ctxkit_check_request", text=text, facts=facts)
+        return [(by, str(each)) for by, complaints in answers for each in complaints]
+
+    def _each(self, name: str, **given: Any) -> Iterator[tuple[str, Any]]:
+        """What each implementation of a hook returned, but for None."""
+        for by, why in _loaded().broken:
+            self.failures[by] = why
+        for implementation in getattr(_loaded().manager.hook, name).get_hookimpls():
+            by = f"{name} of {implementation.plugin_name}"
+            try:
+                answer = implementation.function(*[given[each] for each in implementation.argnames])
+                if answer is not None:
+                    yield by, list(answer) if isinstance(answer, Iterable) else [answer]
+            except Exception as error:  # noqa: BLE001 - the boundary to plugins
+                self.failures[by] = f"{type(error).__name__}: {error}"
 
 
 def tell_observers(tell: Callable[[], Report]) -> list[tuple[str, str]]:

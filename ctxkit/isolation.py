@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxkit.core.view import View
 from ctxkit.errors import PlanError
+from ctxkit.models.models import Models
 from ctxkit.strategy import CompressionStrategy, Services, TooSlow
 
 __all__ = ["plan_in_process"]
@@ -19,7 +20,8 @@ __all__ = ["plan_in_process"]
 async def plan_in_process(strategy: CompressionStrategy, view: View, services: Services) -> Any:
     """What `plan` returned in a new process.
 
-    `services.original` answers for what the view itself shows; handles of earlier compactions are unknown there.
+    `services.original` answers for what the view itself shows; handles of earlier compactions are unknown there, and
+    no model can be asked.
 
     Raises:
         TooSlow: it took longer than `strategy.timeout_s`; the process was killed.
@@ -27,7 +29,7 @@ async def plan_in_process(strategy: CompressionStrategy, view: View, services: S
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    bare = replace(services, original=_unreachable)
+    bare = replace(services, original=_unreachable, models=Models())
     there = {item.id: view.original(item) for item in view.state.items}
     setting = replace(view.setting, original=there.__getitem__, taken=_never_taken)
     shown = replace(view, setting=setting, past=tuple(view.past))

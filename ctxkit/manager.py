@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -10,16 +11,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxkit.core.budget import Budget
-from ctxkit.core.edits import Remember, Retract
-from ctxkit.core.facts import USER, Fact
+from ctxkit.checks import request_failures
+from ctxkit.core.edits import Failure, Remember, Retract
+from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome, check_fits, compact, due, run_sync
-from ctxkit.errors import ConfigError, ProviderFormatError
+from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
 from ctxkit.explain import Explanation, explain
 from ctxkit.history import History, Snapshot
+from ctxkit.hooks import Called
 from ctxkit.jsons import copied, taken_in
+from ctxkit.models.models import Models
+from ctxkit.models.question import Ask
 from ctxkit.presets import find_preset
 from ctxkit.providers import FormatName, provider
 from ctxkit.providers.foreign import refuse_other_vendor
@@ -65,6 +70,7 @@ class ContextManager:
         strategy: a kind name, a strategy, or a dict as in a config file.
         model: picks the token counter, and how the model treats its reasoning.
         counter: counts instead of the model's counter.
+        ask: what answers a strategy that asks a model and names none: a function of a `Question`, plain or async.
         reasoning: what to do for a model that ties its reasoning to all that stands before it: "strip" what a
             change made invalid, "keep" it (when the request asks the provider to drop it), or "refuse" to
             change anything before it. By default what the preset of the model says.
@@ -83,6 +89,7 @@ class ContextManager:
         *,
         model: str | None = None,
         counter: TokenCounter | None = None,
+        ask: Ask | None = None,
         reasoning: Literal["strip", "keep", "refuse"] | None = None,
         repair: bool = False,
         strict: bool = False,
@@ -93,12 +100,16 @@ class ContextManager:
             raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
         self._provider = provider(format)
         self._budget = _budget(budget, model)
-        self._counter = counter if counter is not None else counter_for(model)
+        self._hooks = Called()
+        self._counter = counter or (self._hooks.counter_for(model) if model else None) or counter_for(model)
         known = find_preset(model) if model is not None else None
         policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
         meter = Meter(self._provider, self._counter.count)
         self._history = History(meter, reasoning=policy, repair=repair)
-        self._services = Services(self._history.original, strict=strict)
+        self._models = Models(ask)
+        self._services = Services(
+            self._history.original, strict=strict, models=self._models, hooks=self._hooks
+        )
         self._strategy = strategy_of(strategy)
         self._triggers = _Triggers()
         self._last: Telling | None = None
@@ -164,19 +175,21 @@ class ContextManager:
         beside = taken_in(system, format=name, path="system")
         self._history.add(entries, system=beside, region=region, waiting=calls)
 
-    def remember(self, key: str, value: str, *, confidence: float = 1.0) -> None:
+    def remember(self, key: str, value: str, *, confidence: float = 1.0, subject: str = "") -> None:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.
 
-        A new value for a key supersedes the old one, unless its confidence (0 to 1) is lower.
+        A new value for a key (and subject, "brother") supersedes the old one, unless its confidence (0 to 1) is
+        lower.
 
         Raises:
             ConfigError: a key or value that is no text, or a confidence that is no number from 0 to 1.
         """
-        self._history.edit(Remember(Fact(key, value, confidence), by=USER))
+        fact = Fact(key, value, confidence, subject=subject, must_keep=True)
+        self._history.edit(Remember(fact, by=USER))
 
-    def forget(self, key: str) -> None:
+    def forget(self, key: str, *, subject: str = "") -> None:
         """Take a fact back."""
-        self._history.edit(Retract(key, by=USER))
+        self._history.edit(Retract(key, subject=subject, by=USER))
 
     def pin(self, *positions: int, until: int | None = None) -> None:
         """Keep messages as they are, with the step they belong to.
@@ -284,6 +297,8 @@ class ContextManager:
             outcome = await self._planned(view, selected)
             if not asked:
                 check_fits(outcome.after, outcome.failures)
+            if outcome.refused:
+                self._history.note_attempt(outcome)
             if outcome.refused or self._history.commit(outcome, snapshot.version):
                 self._triggers.compacted(outcome, by_tokens=_by_tokens(view, selected))
                 return _Done(outcome.after, selected, outcome)
@@ -299,8 +314,11 @@ class ContextManager:
     def _structure(self, done: _Done, started: float) -> Request:
         """The messages in wire order, with the report on them."""
         check_fits(done.view, done.outcome.failures if done.outcome else ())
+        wrong = request_failures(done.view, self._hooks)
+        if wrong and self._services.strict:
+            raise StrategyError(f"{wrong[0].by}: {wrong[0].why}", kind=wrong[0].by)
         messages = self._history.sent(done.view.state)
-        return Request(messages, copied(done.view.state.system), self._tell(done, started))
+        return Request(messages, copied(done.view.state.system), self._tell(done, started, wrong))
 
     # What there is to know
 
@@ -323,6 +341,19 @@ class ContextManager:
         """Where each message is now, and why: one explanation a message, in the order of the input."""
         return explain(self._view(self._history.state), self._history.archive)
 
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts in force, those of users and those that strategies found; `source` are positions in the input."""
+        return tuple(active_facts(self._history.state.facts).values())
+
+    def restore(self, handle: str) -> bytes:
+        """What `original` gives, as the JSON of the list, in UTF-8.
+
+        Raises:
+            UnknownHandleError: nothing is kept under that handle.
+        """
+        return json.dumps(self.original(handle)).encode()
+
     def original(self, handle: str) -> list[Entry]:
         """The messages that a handle stands for, as they were added; copies.
 
@@ -344,14 +375,26 @@ class ContextManager:
         budget = self._budget.scaled(max(1.0, self._usage.ratio("").high))
         return View(state, budget, self._history.setting)
 
-    def _tell(self, done: _Done, started: float) -> Telling:
+    def _tell(self, done: _Done, started: float, wrong: tuple[Failure, ...] = ()) -> Telling:
         """What there is to say since the last report; observers hear of a compaction."""
-        self._last = self._told(done, self._history.announced(), started).observed()
+        self._last = self._told(done, self._history.announced(), started, wrong).observed()
         return self._last
 
-    def _told(self, done: _Done, announced: tuple[str, ...], started: float) -> Telling:
+    def _told(
+        self, done: _Done, announced: tuple[str, ...], started: float, wrong: tuple[Failure, ...] = ()
+    ) -> Telling:
         spent = time.perf_counter() - started
-        return Telling(done.view, done.outcome, done.selected.why, announced, self._counter, spent)
+        failures = (*(Failure(*each) for each in self._hooks.drained()), *wrong)
+        return Telling(
+            done.view,
+            done.outcome,
+            done.selected.why,
+            announced,
+            self._counter,
+            spent,
+            failures,
+            self._models.drained(),
+        )
 
 
 @dataclass(frozen=True, slots=True)

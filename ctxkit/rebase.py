@@ -38,6 +38,7 @@ def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> Stat
         pins=(*kept_pins, *(pin for pin in new_pins if pin.unit in there or pin.unit >= before.next_id)),
         waiting=now.waiting,
         system=now.system,
+        tools=now.tools,
         system_tokens=now.system_tokens,
         tools_tokens=now.tools_tokens,
     )

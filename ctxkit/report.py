@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from ctxkit.core.edits import Close, Edit, Failure, Pin, Remember, Retract, Shorten, Strip, Unpin
 from ctxkit.core.kernel import Applied
+from ctxkit.models.models import ModelCall
 
-__all__ = ["EditReport", "FailureReport", "RegionReport", "Report"]
+__all__ = ["EditReport", "FailureReport", "ModelCallReport", "RegionReport", "Report"]
 
 
 class _Told(BaseModel):
@@ -46,6 +48,17 @@ class FailureReport(_Told):
     why: str
 
 
+class ModelCallReport(_Told):
+    """One call of a model: its name, the tokens it took as its provider counted, and what went wrong, "" for nothing."""
+
+    model: str
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
 class RegionReport(_Told):
     """One region: tokens before and after, and its target (None without one)."""
 
@@ -66,6 +79,7 @@ class Report(_Told):
         regions: sizes by region; "tools" are the tool schemas.
         edits: each edit of this compaction, in order.
         failures: each step that was rolled back.
+        model_calls: the models that were asked for it.
         normalised: what else changed since the last report: late results that were moved, repairs, an undo,
             other system text or tools.
         counter: name of the token counter; `exact` says whether it counts or estimates.
@@ -83,6 +97,7 @@ class Report(_Told):
     regions: dict[str, RegionReport]
     edits: tuple[EditReport, ...] = ()
     failures: tuple[FailureReport, ...] = ()
+    model_calls: tuple[ModelCallReport, ...] = ()
     normalised: tuple[str, ...] = ()
     counter: str = ""
     exact: bool = True
@@ -118,6 +133,11 @@ def told(applied: Applied) -> EditReport:
 def failed(failure: Failure) -> FailureReport:
     """A failure for the report."""
     return FailureReport(by=failure.by, why=failure.why)
+
+
+def called(call: ModelCall) -> ModelCallReport:
+    """A call of a model for the report."""
+    return ModelCallReport(**asdict(call))
 
 
 def _detail(edit: Edit) -> str:

@@ -16,8 +16,10 @@ from ctxkit.core.edits import Failure, Plan
 from ctxkit.core.facts import USER
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
-from ctxkit.errors import PlanRejected, StrategyError
+from ctxkit.errors import ModelCallError, PlanRejected, StrategyError
+from ctxkit.hooks import Called
 from ctxkit.jsons import copied
+from ctxkit.models.models import Models
 
 __all__ = ["CompressionStrategy", "Services", "TooSlow", "advance"]
 
@@ -33,11 +35,15 @@ class Services:
         original: the entries that a handle stands for, as they were received.
         strict: a step that fails raises instead of being rolled back and reported.
         disabled: kinds that are not asked any more, with the reason; the engine fills it.
+        models: the models that may be asked.
+        hooks: what installed plugins know: facts in a text, key messages, secrets.
     """
 
     original: Callable[[str], list[Entry]]
     strict: bool = False
     disabled: dict[str, str] = field(default_factory=dict)
+    models: Models = field(default_factory=Models)
+    hooks: Called = field(default_factory=Called)
 
 
 class CompressionStrategy(BaseModel, ABC):
@@ -75,7 +81,7 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
     Raises:
         StrategyError: the step failed and `services.strict` is set.
     """
-    kind = strategy.kind
+    kind, request = strategy.kind, ""
     if kind in services.disabled:
         return Plan.failed(kind, services.disabled[kind]), view
     try:
@@ -86,13 +92,15 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
         why = f"its plan was rolled back: {error}"
     except TooSlow as error:
         failed, why = error, f"it took longer than {strategy.timeout_s:g} s"
+    except ModelCallError as error:
+        failed, why, request = error, str(error), "" if error.transient else error.request
     except _CONTAINED as error:
         if _is_ours(error, services):
             raise
         failed, why = error, f"it raised {type(error).__name__}: {_said(error)}"
     if services.strict:
         raise StrategyError(f"strategy {kind!r}: {why}", kind=kind) from failed
-    return Plan.failed(kind, why), view
+    return Plan.failed(kind, why, request=request), view
 
 
 _CONTAINED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)

@@ -9,7 +9,8 @@ from ctxkit.core.edits import Failure
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome
 from ctxkit.hooks import tell_observers
-from ctxkit.report import Report, failed, region_reports, told
+from ctxkit.models.models import ModelCall
+from ctxkit.report import Report, called, failed, region_reports, told
 from ctxkit.tokens import TokenCounter
 
 __all__ = ["Telling"]
@@ -25,6 +26,8 @@ class Telling:
         trigger: why there was one, "" without one.
         normalised: what else changed since the last report.
         counter: what counted.
+        failures: what else went wrong: hooks, checks of the request.
+        calls: the models that were asked.
         seconds: what it took.
     """
 
@@ -34,6 +37,8 @@ class Telling:
     normalised: tuple[str, ...]
     counter: TokenCounter
     seconds: float
+    failures: tuple[Failure, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
 
     @property
     def compacted(self) -> bool:
@@ -56,7 +61,8 @@ class Telling:
             target=view.target,
             regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
             edits=tuple(map(told, view.applied if self.compacted else ())),
-            failures=tuple(map(failed, outcome.failures if outcome else ())),
+            failures=tuple(map(failed, (*(outcome.failures if outcome else ()), *self.failures))),
+            model_calls=tuple(map(called, self.calls)),
             normalised=self.normalised,
             counter=self.counter.name,
             exact=self.counter.exact,
@@ -71,4 +77,4 @@ class Telling:
         failures = tuple(Failure(by, why) for by, why in tell_observers(lambda: self.report))
         if not failures:
             return self
-        return replace(self, outcome=replace(self.outcome, failures=(*self.outcome.failures, *failures)))
+        return replace(self, failures=(*self.failures, *failures))

@@ -147,7 +147,7 @@ class _Desk:
 
     def _region(self, shape: Shape) -> str:
         match shape.role:
-            case Role.SYSTEM if all(item.region in ("system", "profile") for item in self._items):
+            case Role.SYSTEM if all(item.in_front for item in self._items):
                 return "system"
             case Role.TOOL:
                 return "tool_results"

@@ -103,10 +103,11 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Retract:
-    """Take a fact back; what was superseded stays on record."""
+    """Take the fact with a key (and subject) back; what was superseded stays on record."""
 
     key: str
     confidence: float = 1.0
+    subject: str = ""
     why: str = ""
     by: str = ""
 
@@ -116,10 +117,17 @@ Edit = Drop | Replace | Shorten | Strip | Close | Pin | Unpin | Remember | Retra
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A step that was rolled back: which strategy, and why."""
+    """A step that was rolled back: which strategy, and why.
+
+    Attributes:
+        by: the strategy's kind, or the rung of a ladder.
+        why: the reason.
+        request: the digest of a request to a model that must not be sent again as it was, "" where there is none.
+    """
 
     by: str
     why: str
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +146,9 @@ class Plan:
         return cls((edits,)) if edits else cls()
 
     @classmethod
-    def failed(cls, by: str, why: str) -> Plan:
-        """The plan of a step that came to nothing."""
-        return cls(failures=(Failure(by, why),))
+    def failed(cls, by: str, why: str, *, request: str = "") -> Plan:
+        """The plan of a step that came to nothing; `request` as in `Failure`."""
+        return cls(failures=(Failure(by, why, request),))
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -193,6 +201,8 @@ def _is_fact(value: object) -> bool:
         isinstance(value, Fact)
         and _has_words(value.key)
         and _is_text(value.value)
+        and _is_text(value.subject)
+        and value.said_by in ("user", "assistant", "tool")
         and isinstance(value.confidence, int | float)
         and 0 <= value.confidence <= 1
     )
@@ -205,6 +215,7 @@ _FITS: dict[str, Callable[[object], bool]] = {
     "content": lambda _: True,
     "text": _has_words,
     "call": _is_text,
+    "subject": _is_text,
     "key": _has_words,
     "until": lambda value: value is None or _is_number(value),
     "fact": _is_fact,

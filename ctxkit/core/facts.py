@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ctxkit.core.marks import fence
 
-__all__ = ["USER", "Fact", "active_facts", "profile_text"]
+__all__ = ["USER", "Fact", "Speaker", "active_facts", "facts_text"]
+
+Speaker = Literal["user", "assistant", "tool"]
+"""Who said something, in falling order of trust."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +20,20 @@ class Fact:
     """A statement kept verbatim.
 
     Attributes:
-        key: what it is about; a new value for the same key supersedes the old one, which stays on record.
-        value: the statement.
+        key: what it is about; a new value for the same key and subject supersedes the old one, which stays on
+            record.
+        value: the statement, verbatim.
         confidence: 0 to 1; a lower one never supersedes a higher one.
         turn: the turn in which it was remembered.
         by: who remembered it: "user", or a strategy's kind.
         source: ids of the items that it was taken from.
         retracted: this record takes the key back.
+        subject: whom or what it is about, where that is not the conversation itself ("brother").
+        said_by: "user", "assistant" or "tool": the least trusted of those that it was taken from. What a tool said
+            is never written as profile.
+        must_keep: it has to be in every request.
+        priority: what is evicted last when there is no room for all; higher is kept longer.
+        denied: it says that something is not so ("no known allergies").
     """
 
     key: str
@@ -32,23 +43,39 @@ class Fact:
     by: str = "user"
     source: tuple[int, ...] = ()
     retracted: bool = False
+    subject: str = ""
+    said_by: Speaker = "user"
+    must_keep: bool = False
+    priority: int = 0
+    denied: bool = False
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What two facts have in common of which the later one supersedes the earlier."""
+        return self.subject, self.key
+
+    @property
+    def line(self) -> str:
+        """The fact as it stands in a request: `key: value`, behind its subject if it has one."""
+        key = f"{self.subject} / {self.key}" if self.subject else self.key
+        return f"{_one_line(key)}: {_one_line(self.value)}"
 
 
-def active_facts(facts: Sequence[Fact]) -> dict[str, Fact]:
-    """The facts in force, in the order in which their keys were first remembered.
+def active_facts(facts: Sequence[Fact]) -> dict[tuple[str, str], Fact]:
+    """The facts in force by name, in the order in which they were first remembered.
 
     A fact loses to an earlier one of higher confidence, and what a user said loses to nobody else; it wins over
-    all others with its key.
+    all others with its name.
     """
-    active: dict[str, Fact] = {}
+    active: dict[tuple[str, str], Fact] = {}
     for fact in facts:
-        held = active.get(fact.key)
+        held = active.get(fact.name)
         if held is not None and (fact.confidence < held.confidence or (held.by == USER != fact.by)):
             continue
         if fact.retracted:
-            active.pop(fact.key, None)
+            active.pop(fact.name, None)
         else:
-            active[fact.key] = fact
+            active[fact.name] = fact
     return active
 
 
@@ -56,10 +83,9 @@ USER = "user"
 """`by` of what users themselves pin and remember; no strategy may sign with it."""
 
 
-def profile_text(facts: Sequence[Fact]) -> str:
-    """The facts as one fenced block of `key: value` lines, "" for none."""
-    lines = [f"{_one_line(fact.key)}: {_one_line(fact.value)}" for fact in facts]
-    return fence("facts", "\n".join(lines)) if lines else ""
+def facts_text(facts: Sequence[Fact]) -> str:
+    """The facts as one fenced block, a line a fact, "" for none."""
+    return fence("facts", "\n".join(fact.line for fact in facts)) if facts else ""
 
 
 def _one_line(text: str) -> str:

@@ -27,7 +27,7 @@ class Gap:
 
 def is_of_turn(item: Item) -> bool:
     """Whether an item keeps its turn alive: system text and the profile belong to none, a stand-in only marks."""
-    return item.made != "gap" and item.region not in ("system", "profile")
+    return item.made != "gap" and not item.in_front
 
 
 def ids_of(items: Iterable[Item]) -> tuple[range, ...]:

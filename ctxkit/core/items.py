@@ -130,7 +130,8 @@ class Item:
         tokens: its size, counted once.
         region: the budget region it is accounted to.
         edited: kind of the strategy that last changed `raw`, "" for an original.
-        made: what ctxkit wrote it as: "gap" (a stand-in), "summary", "profile", "note"; "" for what arrived.
+        made: what ctxkit wrote it as: "gap" (a stand-in), "summary", "profile", "ledger" (facts that tools told),
+            "note"; "" for what arrived.
         stands_for: ids of the originals that a summary or stand-in stands for, as ranges.
     """
 
@@ -142,10 +143,15 @@ class Item:
     tokens: int
     region: str
     edited: str = ""
-    made: Literal["", "gap", "summary", "profile", "note"] = ""
+    made: Literal["", "gap", "summary", "profile", "ledger", "note"] = ""
     stands_for: tuple[range, ...] = ()
 
     @property
     def synthetic(self) -> bool:
         """Whether ctxkit wrote it."""
         return self.id < 0
+
+    @property
+    def in_front(self) -> bool:
+        """Whether it belongs to what stands before all turns and never shrinks: system text and facts."""
+        return self.region in ("system", "profile") or self.made == "ledger"

@@ -20,9 +20,9 @@ from ctxkit.core.edits import (
     Unpin,
     malformed,
 )
-from ctxkit.core.facts import USER, Fact
+from ctxkit.core.facts import USER, Fact, Speaker
 from ctxkit.core.gaps import Gap, Taken, close_gaps, ids_of, name_originals
-from ctxkit.core.items import Item
+from ctxkit.core.items import Item, Role
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
 from ctxkit.errors import PlanError, PlanRejected
@@ -140,15 +140,20 @@ class _Stage:
             case Unpin():
                 self._unpin(edit)
             case Remember():
-                self._keep(edit, replace(edit.fact, turn=self._state.turn, by=edit.by or edit.fact.by))
-            case Retract():
-                self._keep(
-                    edit, Fact(edit.key, "", edit.confidence, self._state.turn, edit.by, retracted=True)
-                )
+                fact = replace(edit.fact, turn=self._state.turn, by=edit.by or edit.fact.by)
+                self._keep(edit, replace(fact, said_by=self._said_by(fact)))
+            case Retract(key=key, confidence=confidence, subject=subject):
+                turn, by = self._state.turn, edit.by
+                self._keep(edit, Fact(key, "", confidence, turn, by, retracted=True, subject=subject))
 
     def _keep(self, edit: Edit, fact: Fact) -> None:
         self._state = replace(self._state, facts=(*self._state.facts, fact))
         self.applied.append(Applied(edit))
+
+    def _said_by(self, fact: Fact) -> Speaker:
+        """Who said a fact: the least trusted of those that it claims and that it was taken from (P11)."""
+        sources = (self._items[id] for id in fact.source if id in self._items)
+        return max((fact.said_by, *map(_speaker, sources)), key=_TRUST.index)
 
     def _pin(self, edit: Pin) -> None:
         self._known(edit.units)
@@ -298,6 +303,15 @@ class _Stage:
                 marked.add(item.unit)
                 summary = edit if isinstance(edit, Replace) else None
                 yield Gap(item.turn, tuple(self._units[item.unit]), summary)
+
+
+_TRUST: tuple[Speaker, ...] = ("user", "assistant", "tool")
+
+
+def _speaker(item: Item) -> Speaker:
+    if item.shape.results or item.synthetic:
+        return "tool"
+    return "user" if item.shape.role is Role.USER and item.shape.words else "assistant"
 
 
 def _without_reasoning(items: Sequence[Item], meter: Meter) -> dict[int, Item | None]:

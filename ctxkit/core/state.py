@@ -96,6 +96,7 @@ class State:
     Attributes:
         items: in wire order, as edited.
         system: system text that stands beside the list, in the provider's own JSON; None where there is none.
+        tools: the tool schemas that go along, in the provider's own JSON; None without any.
         system_tokens, tools_tokens: sizes of what goes along with the items in each request.
         ledger: tokens of the items by region.
         turn: number of the current turn.
@@ -110,6 +111,7 @@ class State:
 
     items: tuple[Item, ...] = ()
     system: Any = None
+    tools: Any = None
     system_tokens: int = 0
     tools_tokens: int = 0
     ledger: Mapping[str, int] = field(default_factory=dict)
@@ -150,7 +152,7 @@ def pending_tokens(state: State, meter: Meter) -> int:
 def fixed_units(state: State) -> frozenset[int]:
     """Units that no edit may touch: leading system text, the profile, what must stay for good, the newest
     provider compaction, the current user message, waiting calls, and whatever was pinned."""
-    fixed = {item.unit for item in state.items if item.region in ("system", "profile") or item.shape.keep}
+    fixed = {item.unit for item in state.items if item.in_front or item.shape.keep}
     fixed.update(call.unit for call in state.open if state.waits(call))
     fixed.update(pin.unit for pin in state.pins if pin.until is None or state.turn <= pin.until)
     fixed.update(_newest(state, lambda item: item.shape.role is Role.COMPACTION))

@@ -9,8 +9,8 @@ from typing import Any
 
 from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
-from ctxkit.core.edits import Edit, Plan, Strip, only_marks
-from ctxkit.core.facts import active_facts, profile_text
+from ctxkit.core.edits import Edit, Failure, Plan, Strip, only_marks
+from ctxkit.core.facts import Fact, active_facts, facts_text
 from ctxkit.core.items import Item, Part, PartKind, Role
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
 from ctxkit.core.provider import Entry, Violation
@@ -22,12 +22,20 @@ __all__ = ["Past", "ToolResult", "View"]
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An earlier compaction: its number, its size before and after, and what was rolled back in it."""
+    """An earlier compaction, or an attempt at one that changed nothing.
+
+    Attributes:
+        number: of the compaction; an attempt has the number that it would have had.
+        tokens_before, tokens_after: its size before and after.
+        failures: what was rolled back in it.
+        turn: the turn that was going on.
+    """
 
     number: int
     tokens_before: int
     tokens_after: int
-    failures: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +279,7 @@ class View:
     def _marked(self) -> int:
         """Tokens that no strategy can reduce any more, facts that are not written yet included."""
         items = sum(item.tokens for item in self.state.items if item.unit in self.fixed)
-        facts = profile_text(list(active_facts(self.state.facts[self.state.noted :]).values()))
+        facts = facts_text(list(active_facts(self.state.facts[self.state.noted :]).values()))
         return items + self.count(facts) + self.state.system_tokens + self.state.tools_tokens
 
     def newly_refused(self, new: View) -> list[str]:
@@ -282,6 +290,21 @@ class View:
             if key not in self.violations  # worked out only when there is something to compare with
         ]
 
+    def unseen(self) -> list[Fact]:
+        """Facts in force that must be kept, and that stand nowhere in the items."""
+        facts = [fact for fact in active_facts(self.state.facts).values() if fact.must_keep]
+        if not facts:
+            return []
+        facts_first = sorted(self.state.items, key=lambda item: item.made not in ("profile", "note"))
+        for item in facts_first:
+            texts = [part.text for part in self.parts(item) if part.kind in _SHOWN]
+            facts = [
+                each for each in facts if not any(each.value in text or each.line in text for text in texts)
+            ]
+            if not facts:
+                break
+        return facts
+
     @cached_property
     def violations(self) -> Mapping[tuple[str, int | None], Violation]:
         """The wire rules that the request breaks, by rule and id of the item."""
@@ -289,6 +312,9 @@ class View:
         entries, ids = wire(self.state, provider)
         found = provider.violations(entries, system=self.state.system)
         return {(each.rule, ids[each.index] if each.index >= 0 else None): each for each in found}
+
+
+_SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
 
 
 def _stripped(item: Item, now: Item | None, applied: Sequence[Applied]) -> bool:

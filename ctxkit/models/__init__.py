@@ -1,0 +1,1 @@
+"""Models that strategies may ask: one small interface, and what is done when one does not answer."""

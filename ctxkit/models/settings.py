@@ -1,0 +1,41 @@
+"""Which model is asked, as a config file says it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = ["AnyModel", "ModelSettings"]
+
+
+class ModelSettings(BaseModel):
+    """A model behind an OpenAI-compatible API.
+
+    Attributes:
+        name: the model's name, as its API knows it.
+        api: "chat" for Chat Completions, "responses" for Responses.
+        base_url: of the API; the client's default (OpenAI, or `OPENAI_BASE_URL`) without one.
+        api_key_env: the environment variable that holds the key; the key itself is never part of a config.
+        window: tokens of its context window; what does not fit is asked about in parts.
+        timeout_s: seconds that one request may take.
+        retries: how often what is transient is tried again, with growing pauses.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1)
+    api: Literal["chat", "responses"] = "chat"
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    window: int = Field(default=128_000, ge=256)
+    timeout_s: float = Field(default=60.0, gt=0)
+    retries: int = Field(default=2, ge=0)
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+AnyModel = Annotated[ModelSettings, BeforeValidator(_named)]
+"""The type of a field that names a model: a name alone, or a table."""
