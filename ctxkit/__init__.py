@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ConfigError,
         ConversationError,
         CtxkitError,
+        ModelCallError,
         OpenCallsError,
         PlanError,
         PlanRejected,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from ctxkit.explain import Explanation
     from ctxkit.hooks import hook
     from ctxkit.manager import ContextManager, Request
+    from ctxkit.models.question import Answer, Question
+    from ctxkit.models.settings import ModelSettings
     from ctxkit.report import Report
     from ctxkit.strategy import CompressionStrategy, Services
 
@@ -62,12 +65,14 @@ _HOMES = {
     "ctxkit.core.items": ("Item", "Part", "PartKind", "Role"),
     "ctxkit.core.view": ("View",),
     "ctxkit.errors": (
-        "BudgetExceededError", "ConfigError", "ConversationError", "CtxkitError", "OpenCallsError", "PlanError",
-        "PlanRejected", "ProviderFormatError", "StrategyError", "UnknownHandleError", "UnknownPluginError",
+        "BudgetExceededError", "ConfigError", "ConversationError", "CtxkitError", "ModelCallError", "OpenCallsError",
+        "PlanError", "PlanRejected", "ProviderFormatError", "StrategyError", "UnknownHandleError", "UnknownPluginError",
     ),
     "ctxkit.explain": ("Explanation",),
     "ctxkit.hooks": ("hook",),
     "ctxkit.manager": ("ContextManager", "Request"),
+    "ctxkit.models.question": ("Answer", "Question"),
+    "ctxkit.models.settings": ("ModelSettings",),
     "ctxkit.report": ("Report",),
     "ctxkit.strategy": ("CompressionStrategy", "Services"),
 }  # fmt: skip
@@ -75,6 +80,7 @@ _HOMES = {
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Answer",
     "Budget",
     "BudgetExceededError",
     "Close",
@@ -88,6 +94,8 @@ __all__ = [
     "Explanation",
     "Fact",
     "Item",
+    "ModelCallError",
+    "ModelSettings",
     "OpenCallsError",
     "Part",
     "PartKind",
@@ -96,6 +104,7 @@ __all__ = [
     "PlanError",
     "PlanRejected",
     "ProviderFormatError",
+    "Question",
     "Region",
     "Remember",
     "Replace",

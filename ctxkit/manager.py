@@ -17,7 +17,7 @@ from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State
 from ctxkit.core.view import View
-from ctxkit.engine import Outcome, check_fits, compact, due, run_sync
+from ctxkit.engine import Outcome, check_fits, compact, run_sync
 from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
 from ctxkit.explain import Explanation, explain
 from ctxkit.history import History, Snapshot
@@ -33,6 +33,7 @@ from ctxkit.report import Report
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.telling import Telling
 from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
+from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
 
 __all__ = ["ContextManager", "Request"]
 
@@ -111,7 +112,7 @@ class ContextManager:
             self._history.original, strict=strict, models=self._models, hooks=self._hooks
         )
         self._strategy = strategy_of(strategy)
-        self._triggers = _Triggers()
+        self._triggers = Triggers()
         self._last: Telling | None = None
         self._usage = UsageRatio()
 
@@ -275,8 +276,8 @@ class ContextManager:
         """What `compact` would do now; nothing changes."""
         started = time.perf_counter()
         view = self._view(self._history.state)
-        outcome = run_sync(lambda: self._planned(view, _ASKED))
-        done = _Done(outcome.after, _Selected("a preview", True), outcome)
+        outcome = run_sync(lambda: self._planned(view, ASKED))
+        done = _Done(outcome.after, Selected("a preview", True), outcome)
         return self._told(done, (), started).report
 
     # Gather, select, compress, structure: how a request is made
@@ -291,7 +292,7 @@ class ContextManager:
         """A compaction, committed; considered anew when the conversation was compacted or restored meanwhile."""
         while True:
             view = self._view(snapshot.state)
-            selected = _ASKED if asked else self._triggers.select(view)
+            selected = ASKED if asked else self._triggers.select(view)
             if not selected.wanted:
                 return _Done(view, selected)
             outcome = await self._planned(view, selected)
@@ -300,14 +301,14 @@ class ContextManager:
             if outcome.refused:
                 self._history.note_attempt(outcome)
             if outcome.refused or self._history.commit(outcome, snapshot.version):
-                self._triggers.compacted(outcome, by_tokens=_by_tokens(view, selected))
+                self._triggers.compacted(outcome, by_tokens=by_tokens(view, selected))
                 return _Done(outcome.after, selected, outcome)
             snapshot = self._history.snapshot()
 
-    async def _planned(self, view: View, selected: _Selected) -> Outcome:
+    async def _planned(self, view: View, selected: Selected) -> Outcome:
         """A compaction as it would be; one that the tokens did not start need not gain much."""
         budget = view.budget
-        least_gain = budget.least_gain if _by_tokens(view, selected) else budget.min_gain or 0
+        least_gain = budget.least_gain if by_tokens(view, selected) else budget.min_gain or 0
         view = replace(view, past=tuple(self._history.archive.past))
         return await compact(view, self._strategy, self._services, least_gain=least_gain)
 
@@ -398,71 +399,12 @@ class ContextManager:
 
 
 @dataclass(frozen=True, slots=True)
-class _Selected:
-    """Whether a compaction is wanted, and why it is or is not."""
-
-    why: str
-    wanted: bool
-
-
-_ASKED = _Selected("asked for", True)
-
-
-@dataclass(frozen=True, slots=True)
 class _Done:
     """The conversation that a request is made from, and the compaction that led to it, if there was one."""
 
     view: View
-    selected: _Selected
+    selected: Selected
     outcome: Outcome | None = None
-
-
-def _by_tokens(view: View, selected: _Selected) -> bool:
-    return selected is not _ASKED and view.tokens > view.budget.start
-
-
-class _Triggers:
-    """When a compaction is wanted: the budget's triggers, less what the past ones taught."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last_turn = 0
-        self._retry_above = 0
-        self._held = False
-
-    def select(self, view: View) -> _Selected:
-        """Whether all of it goes out as it is, or why it has to be compressed."""
-        with self._lock:
-            trigger = due(view, last_turn=self._last_turn)
-            if not trigger:
-                return _Selected("none: under every trigger", False)
-            if view.tokens <= view.budget.limit and self._held:
-                return _Selected(f"none: {trigger}, but the last compaction was undone", False)
-            if view.tokens <= min(view.budget.limit, self._retry_above):
-                later = f"is tried again above {self._retry_above} tokens"
-                return _Selected(f"none: {trigger}, but the last one was not worth taking and {later}", False)
-            return _Selected(trigger, True)
-
-    def compacted(self, outcome: Outcome, *, by_tokens: bool) -> None:
-        """A compaction was taken; or refused: when tokens started it, none is tried until there is more to gain."""
-        with self._lock:
-            if outcome.refused and not by_tokens:
-                return
-            if outcome.refused:
-                self._retry_above = outcome.before.tokens + outcome.before.budget.least_gain
-            else:
-                self._last_turn = outcome.after.state.turn
-                self._retry_above, self._held = 0, False
-
-    def hold(self) -> None:
-        """A compaction was undone: until the window itself overflows there is none."""
-        with self._lock:
-            self._held = True
-
-    def reset(self) -> None:
-        """Another strategy may find what the last one did not."""
-        with self._lock:
-            self._retry_above = 0
 
 
 def _budget(given: Budget | Mapping[str, Any] | None, model: str | None) -> Budget:

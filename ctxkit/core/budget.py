@@ -57,6 +57,8 @@ class Budget(BaseModel):
         every: and when this many turns have come since the last one; it goes down to `aim_for` as any other.
         min_gain: tokens that a compaction must save, unless the request would not fit without it. By default 5 %
             of the limit when it was the tokens that started it, nothing when it was the turns or `compact()`.
+        max_compactions, per_turns: while the request fits all the same, no more compactions than this start in so
+            many turns.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,6 +71,8 @@ class Budget(BaseModel):
     context_limit: int | None = Field(default=None, ge=1, strict=True)
     every: int | None = Field(default=None, ge=1, strict=True)
     min_gain: int | None = Field(default=None, ge=0, strict=True)
+    max_compactions: int = Field(default=8, ge=1, le=64, strict=True)
+    per_turns: int = Field(default=4, ge=1, strict=True)
 
     if not TYPE_CHECKING:  # a type checker sees the fields as parameters
 

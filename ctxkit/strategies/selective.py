@@ -12,6 +12,7 @@ from pydantic import Field, StringConstraints
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Failure, Pin, Plan
 from ctxkit.core.view import View
+from ctxkit.hooks import Called
 from ctxkit.registry import AnyStrategy
 from ctxkit.strategies.drop_oldest import DropOldest
 from ctxkit.strategy import CompressionStrategy, Services, advance
@@ -32,7 +33,8 @@ _CHINESE = (
 class Selective(CompressionStrategy):
     """Pin the user's key messages and make room among all others.
 
-    A key message states a rule, a preference, a decision or a deadline; words in English and Chinese tell it. Only
+    A key message states a rule, a preference, a decision or a deadline; words in English and Chinese tell it, and
+    plugins by the hook `ctxkit_is_key_message`. Only
     what a user said is pinned, never text of tools, and once pinned it stays until somebody unpins it. When there
     are more than may be pinned the newest come first, and the report says how many were not.
 
@@ -50,33 +52,35 @@ class Selective(CompressionStrategy):
     others: AnyStrategy = Field(default_factory=DropOldest)
 
     async def plan(self, view: View, services: Services) -> Plan:
-        pins = self._pins(view).signed(self.kind)
+        pins = self._pins(view, services.hooks).signed(self.kind)
         after = view.after(pins)
         if not after.over:
             return pins
         plan, _ = await advance(self.others, after, services)
         return pins + plan
 
-    def _pins(self, view: View) -> Plan:
+    def _pins(self, view: View, hooks: Called) -> Plan:
         """Pins for the key messages that have none yet, as far as there is room."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
         pinned = [unit for unit in view.units if unit.id in mine]
         free = view.within("").free()
         room = int(view.budget.limit * self.pin_share) - sum(unit.tokens for unit in pinned)
         room = min(room, view.target - view.tokens + sum(unit.tokens for unit in free))
-        chosen, left = _newest_that_fit(self._key_messages(free, pinned), room)
+        chosen, left = _newest_that_fit(self._key_messages(free, pinned, hooks), room)
         plan = (
             Plan.of(Pin(tuple(sorted(unit.id for unit in chosen)), why="a key message")) if chosen else Plan()
         )
         return Plan(plan.stages, tuple(_told(left, self)))
 
-    def _key_messages(self, free: Sequence[Unit], pinned: Sequence[Unit]) -> list[Unit]:
+    def _key_messages(self, free: Sequence[Unit], pinned: Sequence[Unit], hooks: Called) -> list[Unit]:
         """Key messages, newest first; of those that say the very same the newest one, none if that is pinned."""
         pattern = _pattern(self.markers)
         said = {unit.text for unit in pinned}
         found = []
         for unit in reversed(free):
-            if unit.said_by_user and unit.text not in said and pattern.search(unit.text):
+            if not unit.said_by_user or unit.text in said:
+                continue
+            if pattern.search(unit.text) or hooks.is_key_message(unit.text, "user"):
                 said.add(unit.text)
                 found.append(unit)
         return found

@@ -1,0 +1,100 @@
+"""Hooks: what plugins know is asked for, checked, and contained when they are broken."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PLUGIN = """
+from ctxkit import Fact, hook
+
+class Letters:
+    name, exact = "letters", False
+    def count(self, text):
+        return len(text)
+
+@hook
+def ctxkit_extract_facts(text, said_by):
+    if "tired" in text:
+        raise RuntimeError("so tired")
+    return [Fact("order", "W1"), Fact("lie", "not in the text")]
+
+@hook
+def ctxkit_is_key_message(text, said_by):
+    return said_by == "user" and "refund" in text
+
+@hook
+def ctxkit_find_secrets(text):
+    return ["4111"] if "4111" in text else None
+
+@hook
+def ctxkit_token_counter(model):
+    return Letters() if model == "letters-1" else None
+
+@hook
+def ctxkit_check_request(text, facts):
+    return [f"{fact.key} is missing" for fact in facts if fact.value not in text] + (["bad word"] if "bad" in text else [])
+"""
+
+SCRIPT = """
+import json
+from ctxkit import ContextManager, StrategyError
+from ctxkit.hooks import Called
+hooks = Called()
+facts = [(f.key, f.value) for f in hooks.facts_in("order W1 is late", "user")]
+first = [by for by, _ in hooks.drained()]
+again = hooks.drained()
+hooks.facts_in("tired", "tool")
+context = ContextManager("openai-chat", {"window": 300}, "selective", model="letters-1")
+context.add([{"role": "user", "content": "refund me W1 please"}, {"role": "assistant", "content": "bad " * 20}])
+context.add({"role": "user", "content": "word " * 20})
+request = context.prepare_sync()
+context.compact()
+strict = ContextManager("openai-chat", {"window": 300}, strict=True)
+strict.add({"role": "user", "content": "a bad word"})
+try:
+    strict.prepare_sync()
+    raised = ""
+except StrategyError as error:
+    raised = str(error)
+print(json.dumps({
+    "facts": facts, "first": first, "again": again, "later": hooks.drained(),
+    "key": [hooks.is_key_message("my refund", who) for who in ("user", "tool")],
+    "secrets": hooks.secrets_in("card 4111"), "counter": request.report.counter,
+    "failures": [f.why for f in request.report.failures], "kept": context.prepare_sync().messages[0]["content"],
+    "raised": raised,
+}))
+"""
+
+
+def test_every_hook_is_asked_and_a_broken_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "clerk.py").write_text(PLUGIN, encoding="utf-8")
+    info = tmp_path / "clerk-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: clerk\nVersion: 1\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[ctxkit]\nclerk = clerk\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=tmp_path,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert ["order", "W1"] in told["facts"]
+    assert ["lie", "not in the text"] not in told["facts"]
+    assert told["first"] == ["ctxkit_extract_facts of clerk"]
+    assert told["again"] == []
+    assert told["later"] == [["ctxkit_extract_facts of clerk", "RuntimeError: so tired"]]
+    assert told["key"] == [True, False]
+    assert told["secrets"] == ["4111"]
+    assert told["counter"] == "letters"
+    assert "bad word" in told["failures"]
+    assert told["kept"] == "refund me W1 please"
+    assert "bad word" in told["raised"]

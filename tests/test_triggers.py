@@ -1,0 +1,85 @@
+"""When a compaction is wanted: below the hard limit only when it can gain something, and not again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxkit import Budget, CompressionStrategy, ContextManager, Drop, Plan, Services, View
+
+
+class DropTwo(CompressionStrategy):
+    """Drops the two oldest turns, however little that gains."""
+
+    kind: str = "drop-two"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan.of(Drop(tuple(unit.id for unit in view.free()[:4]), "two at a time"))
+
+
+class Fails(CompressionStrategy):
+    """Fails, and shows what it knows of earlier attempts."""
+
+    kind: str = "fails"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        raise ValueError(f"attempt {len(view.past) + 1}")
+
+
+def _said(turn: int) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": f"question {turn} " + "word " * 20},
+        {"role": "assistant", "content": f"answer {turn} " + "word " * 20},
+    ]
+
+
+def _requests(budget: Budget, strategy: CompressionStrategy, turns: int) -> list[Any]:
+    context = ContextManager("openai-chat", budget, strategy)
+    reports = []
+    for turn in range(turns):
+        context.add(_said(turn)[0])
+        reports.append(context.prepare_sync().report)
+        context.add(_said(turn)[1])
+    return reports
+
+
+def test_below_the_limit_there_are_at_most_so_many_compactions_in_so_many_turns() -> None:
+    budget = Budget(window=4_000, compact_at=300, aim_for=100, min_gain=0, max_compactions=2, per_turns=6)
+    reports = _requests(budget, DropTwo(), 30)
+    compacted = [report.compacted for report in reports]
+    assert all(sum(compacted[at : at + 6]) <= 2 for at in range(25))
+    assert sum(compacted) > 4
+    held = [report.trigger for report in reports if "there were 2 in 6 turns" in report.trigger]
+    assert held
+    assert max(report.tokens_after for report in reports) <= 4_000
+
+
+def test_the_hard_limit_always_compacts() -> None:
+    budget = Budget(window=400, compact_at=300, aim_for=100, min_gain=0, max_compactions=1, per_turns=50)
+    assert max(report.tokens_after for report in _requests(budget, DropTwo(), 30)) <= 400
+
+
+def test_what_could_not_gain_enough_is_not_tried() -> None:
+    budget = Budget(window=4_000, compact_at=100, aim_for=50, min_gain=90)
+    context = ContextManager("openai-chat", budget, Fails(), strict=True)
+    context.add({"role": "system", "content": "rule " * 200})
+    context.add(_said(0))
+    context.add({"role": "user", "content": "and now?"})
+    report = context.prepare_sync().report
+    assert not report.compacted
+    assert "less than min_gain = 90" in report.trigger
+
+
+def test_an_attempt_that_failed_is_in_the_past_of_the_next_one() -> None:
+    context = ContextManager("openai-chat", Budget(window=10_000), Fails())
+    context.add(_said(0))
+    assert "attempt 1" in context.compact().failures[0].why
+    assert "attempt 2" in context.compact().failures[0].why
+    assert context.prepare_sync().messages == _said(0)
+
+
+@pytest.mark.parametrize("settings", [{"max_compactions": 0}, {"max_compactions": 65}, {"per_turns": 0}])
+def test_limits_that_cannot_be_are_refused(settings: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        Budget(window=100, **settings)
