@@ -119,7 +119,7 @@ def _is_result(entry: Entry) -> bool:
 def _order(old: list[Entry], new: list[Entry]) -> Iterator[str]:
     marked_old = [(mark, i) for i, entry in enumerate(old) for mark in _marks(entry)]
     marked_new = [(mark, i) for i, entry in enumerate(new) for mark in _marks(entry)]
-    once_old = Counter(mark for mark, _ in marked_old)
+    once_old = Counter(mark for mark, _ in marked_old) + Counter(map(_bare, filter(_reasons, old)))
     once_new = Counter(mark for mark, _ in marked_new)
     place = {mark: i for mark, i in marked_old if once_old[mark] == 1}
     furthest, at = -1, ""
@@ -130,6 +130,21 @@ def _order(old: list[Entry], new: list[Entry]) -> Iterator[str]:
             yield f"order: entry {i} of the result stood before its forerunner ({at[:60]})"
         elif place[mark] > furthest:
             furthest, at = place[mark], mark
+
+
+def _bare(entry: Entry) -> str:
+    """An entry without its reasoning, which may go and leave what another entry is."""
+    key = "parts" if "parts" in entry else "content"
+    return dump(entry | {key: [part for part in entry[key] if not _is_reasoning(part)]})
+
+
+def _reasons(entry: Entry) -> bool:
+    held = entry.get("parts", entry.get("content"))
+    return isinstance(held, list) and any(map(_is_reasoning, held))
+
+
+def _is_reasoning(part: Any) -> bool:
+    return isinstance(part, dict) and (part.get("thought") is True or part.get("type") in anthropic.THINKING)
 
 
 def _walk(value: Any) -> Iterator[tuple[str, Any]]:

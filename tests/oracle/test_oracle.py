@@ -109,3 +109,12 @@ def test_recorded_conversations_break_only_what_is_known() -> None:
             unexpected.append((recorded["id"], found[:3]))
     assert unexpected == []
     assert {name: broken for name, broken in seen.items() if broken} == KNOWN_FAULTS
+
+
+def test_an_entry_that_lost_its_reasoning_is_not_taken_for_another() -> None:
+    call = {"functionCall": {"name": "f", "args": {}}}
+    answer = {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}
+    first = [{"role": "user", "parts": [{"text": "a"}]}, {"role": "model", "parts": [call]}, answer]
+    thought = {"role": "model", "parts": [{"text": "hm", "thought": True}, call]}
+    second = [{"role": "user", "parts": [{"text": "b"}]}, thought, answer]
+    assert kept("gemini", [*first, *second], [second[0], {"role": "model", "parts": [call]}, answer]) == []
