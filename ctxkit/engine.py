@@ -67,8 +67,9 @@ async def compact(
     plan, after = await advance(strategy, _with_profile(before), services)
     if len(after.state.facts) > len(before.state.facts):
         after = _with_profile(after)
-    changes = not only_marks(plan.edits)
-    refused = _lost(before, after) or _refusal(before, after, least_gain if changes else 0, changes=changes)
+    only = only_marks(plan.edits)
+    refused = _no_room(before, after) if only else _no_gain(before, after, least_gain)
+    refused = refused or _lost(before, after)
     if not refused:
         state = replace(after.state, compactions=before.state.compactions + 1)
         after = replace(after, state=state, applied=_lasting(after))
@@ -100,13 +101,20 @@ def _lost(before: View, after: View) -> str:
     return "".join(f"{fact.line!r:.80} must be kept, and would be lost; " for fact in gone).rstrip("; ")
 
 
-def _refusal(before: View, after: View, least_gain: int, *, changes: bool) -> str:
-    """Why an outcome is not worth a broken prompt cache, "" when it is."""
+def _no_room(before: View, after: View) -> str:
+    """Why pins and facts alone cannot be taken over, "" when they can: they may grow a request that still fits."""
     if after.state is before.state:
         return "no strategy found anything to change"
+    if after.tokens > before.budget.limit >= before.tokens:
+        return f"with new pins and facts it would have {after.tokens} tokens, over the limit"
+    return ""
+
+
+def _no_gain(before: View, after: View, least_gain: int) -> str:
+    """Why an outcome is not worth a broken prompt cache, "" when it is."""
     budget, gain = before.budget, before.tokens - after.tokens
     needed = before.tokens > budget.limit >= after.tokens
-    if gain < max(least_gain, 1 if changes else 0) and not needed:
+    if gain < max(least_gain, 1) and not needed:
         return f"it would save {gain} tokens, less than min_gain = {least_gain}"
     return ""
 
