@@ -15,6 +15,9 @@ _SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
 
 def request_failures(view: View, hooks: Called) -> tuple[Failure, ...]:
     """What is wrong with the request that a view would be sent as, () when nothing is."""
+    facts = tuple(active_facts(view.state.facts).values()) if view.state.facts else ()
+    if not facts:
+        return ()
     waits = "it cannot stand here yet and follows as soon as the provider permits"
     unseen = (
         Failure("must-keep", f"{fact.line!r:.80} is not in this request: {waits}") for fact in view.unseen()
@@ -23,5 +26,4 @@ def request_failures(view: View, hooks: Called) -> tuple[Failure, ...]:
         return tuple(unseen)
     parts = (part for item in view.state.items for part in view.parts(item))
     text = "\n".join(part.text for part in parts if part.kind in _SHOWN)
-    facts = tuple(active_facts(view.state.facts).values())
     return (*unseen, *(Failure(by, why) for by, why in hooks.complaints(text, facts)))

@@ -59,7 +59,8 @@ class Hooks:
     @_specification
     def ctxkit_check_request(self, text: str, facts: Sequence[Fact]) -> Sequence[str] | None:
         """What is wrong with a request that is about to go out, one sentence each: `text` is all that the model would
-        read, `facts` are those in force. Each sentence becomes a failure in the report; in strict mode it is raised."""
+        read beside its system text, `facts` are those in force; without any, nobody is asked. Each sentence becomes a
+        failure in the report; in strict mode it is raised."""
 
 
 @dataclass

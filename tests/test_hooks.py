@@ -52,10 +52,13 @@ hooks.facts_in("tired", "tool")
 context = ContextManager("openai-chat", {"window": 300}, "selective", model="letters-1")
 context.add([{"role": "user", "content": "refund me W1 please"}, {"role": "assistant", "content": "bad " * 20}])
 context.add({"role": "user", "content": "word " * 20})
+context.remember("order", "W1")
 request = context.prepare_sync()
 context.compact()
 strict = ContextManager("openai-chat", {"window": 300}, strict=True)
 strict.add({"role": "user", "content": "a bad word"})
+strict.prepare_sync()
+strict.remember("order", "W1")
 try:
     strict.prepare_sync()
     raised = ""
@@ -65,7 +68,7 @@ print(json.dumps({
     "facts": facts, "first": first, "again": again, "later": hooks.drained(),
     "key": [hooks.is_key_message("my refund", who) for who in ("user", "tool")],
     "secrets": hooks.secrets_in("card 4111"), "counter": request.report.counter,
-    "failures": [f.why for f in request.report.failures], "kept": context.prepare_sync().messages[0]["content"],
+    "failures": [f.why for f in request.report.failures], "kept": [m["content"] for m in context.prepare_sync().messages],
     "raised": raised,
 }))
 """
@@ -96,5 +99,5 @@ def test_every_hook_is_asked_and_a_broken_one_is_named(tmp_path: Path) -> None:
     assert told["secrets"] == ["4111"]
     assert told["counter"] == "letters"
     assert "bad word" in told["failures"]
-    assert told["kept"] == "refund me W1 please"
+    assert "refund me W1 please" in told["kept"]
     assert "bad word" in told["raised"]
