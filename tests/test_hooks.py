@@ -49,7 +49,7 @@ facts = [(f.key, f.value) for f in hooks.facts_in("order W1 is late", "user")]
 first = [by for by, _ in hooks.drained()]
 again = hooks.drained()
 hooks.facts_in("tired", "tool")
-context = ContextManager("openai-chat", {"window": 300}, "selective", model="letters-1")
+context = ContextManager("openai-chat", {"window": 500}, "selective", model="letters-1")
 context.add([{"role": "user", "content": "refund me W1 please"}, {"role": "assistant", "content": "bad " * 20}])
 context.add({"role": "user", "content": "word " * 20})
 context.remember("order", "W1")
