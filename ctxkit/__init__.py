@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Strip,
         Unpin,
     )
-    from ctxkit.core.facts import Fact
+    from ctxkit.core.facts import Fact, Speaker
     from ctxkit.core.items import Item, Part, PartKind, Role
     from ctxkit.core.view import View
     from ctxkit.errors import (
@@ -61,7 +61,7 @@ _HOMES = {
     "ctxkit.core.edits": (
         "Close", "Drop", "Edit", "Pin", "Plan", "Remember", "Replace", "Retract", "Shorten", "Strip", "Unpin",
     ),
-    "ctxkit.core.facts": ("Fact",),
+    "ctxkit.core.facts": ("Fact", "Speaker"),
     "ctxkit.core.items": ("Item", "Part", "PartKind", "Role"),
     "ctxkit.core.view": ("View",),
     "ctxkit.errors": (
@@ -114,6 +114,7 @@ __all__ = [
     "Role",
     "Services",
     "Shorten",
+    "Speaker",
     "StrategyError",
     "Strip",
     "Turn",

@@ -126,7 +126,15 @@ class Reader:
             case ["pip", "install", "-e", *_]:
                 self._install()
                 return
-            case ["pip" | "git" | "cd", *_]:
+            case ["cd", place]:
+                self.folder /= place
+                shutil.copy(ROOT / "tests" / "conftest.py", self.folder)
+                return
+            case ["pip" | "git", *_]:
+                return
+            case ["python", *rest, ">", target]:
+                done = subprocess.run([sys.executable, *rest], cwd=self.folder, capture_output=True, check=True)
+                (self.folder / target).write_bytes(done.stdout)
                 return
             case ["ctxkit", *rest]:
                 words = [sys.executable, "-m", "ctxkit.cli", *rest]
@@ -142,7 +150,8 @@ class Reader:
             assert checker.check_output(shown, done.stdout + done.stderr, FLAGS), f"{shown}\n---\n{told}"
 
     def _environment(self) -> dict[str, str]:
-        path = os.pathsep.join([str(self.folder), str(ROOT), os.environ.get("PYTHONPATH", "")])
+        places = (self.folder, self.folder / "src", ROOT, os.environ.get("PYTHONPATH", ""))
+        path = os.pathsep.join(map(str, places))
         return os.environ | {
             "PYTHONPATH": path,
             "PYTHONIOENCODING": "utf-8",

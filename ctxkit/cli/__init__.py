@@ -1,4 +1,4 @@
-"""The command line: `ctxkit compress`, `check`, `explain`, `strategies`, `schema`."""
+"""The command line: `ctxkit compress`, `check`, `explain`, `eval`, `strategies`, `schema`, `new-plugin`, `plugin check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.cli import check, compress, explain, schema, strategies
+from ctxkit.cli import check, compress, evaluate, explain, new_plugin, plugin, schema, strategies
 from ctxkit.cli.inputs import InputError
 from ctxkit.cli.outputs import say, warn
 from ctxkit.cli.owner import OURS, foreign_owners
@@ -21,8 +21,11 @@ COMMANDS = {
     "compress": compress,
     "check": check,
     "explain": explain,
+    "eval": evaluate,
     "strategies": strategies,
     "schema": schema,
+    "new-plugin": new_plugin,
+    "plugin": plugin,
 }
 
 USAGE = 2
@@ -31,7 +34,7 @@ BROKEN_PIPE = 141
 """128 and the number of the signal, as shells have it: SIGINT is 2, SIGPIPE 13."""
 
 EXIT_CODES = (
-    "exit codes: 0 all fine, 1 check found violations, 2 usage or config error or nothing in IN, "
+    "exit codes: 0 all fine, 1 a check found something, 2 usage or config error or nothing in IN, "
     "3 some conversations failed"
 )
 

@@ -7,7 +7,7 @@ import itertools
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from io import BufferedReader
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from ctxkit.errors import CtxkitError, ProviderFormatError
+from ctxkit.providers import provider
 
-__all__ = ["Conversation", "InputError", "Unread", "conversations", "opened"]
+__all__ = ["Conversation", "InputError", "Unread", "conversations", "opened", "transcripts"]
 
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """Endings of files that hold JSON Lines, whatever their first line looks like."""
@@ -40,6 +41,7 @@ class Conversation:
         line: where it begins in the file, counted from 1.
         id: its `id`, if `has_id`.
         messages: its history, as it stands there.
+        format: the wire format that it names itself, None where it names none.
     """
 
     line: int
@@ -48,6 +50,7 @@ class Conversation:
     messages: list[Any]
     system: Any = None
     tools: Any = None
+    format: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,29 @@ def conversations(stream: BinaryIO, *, name: str, format: str) -> Iterator[Conve
         name: the file's name; one that ends in .jsonl is read as JSON Lines without a look at it.
         format: the wire format, which says under which keys the history and the system text may stand.
     """
+    return _each(stream, name, lambda _: format)
+
+
+def transcripts(stream: BinaryIO, *, name: str, format: str | None) -> Iterator[Conversation | Unread]:
+    """The same for conversations that may each name their own wire format.
+
+    Args:
+        format: the wire format of those that name none.
+    """
+    return _each(stream, name, lambda value: _own_format(value, format))
+
+
+def _own_format(value: Any, format: str | None) -> str:
+    own = value.get("format") if isinstance(value, dict) else None
+    if own is None and format is None:
+        raise InputError("it names no wire format; add a `format` to the object, or give --format")
+    named: Any = format if own is None else own
+    return provider(named).name
+
+
+def _each(stream: BinaryIO, name: str, format_of: Callable[[Any], str]) -> Iterator[Conversation | Unread]:
     for line, text in _documents(_numbered(stream), lines=name.lower().endswith(LINES)):
-        yield _conversation(line, text, format) if isinstance(text, bytes) else _unread(line, text)
+        yield _conversation(line, text, format_of) if isinstance(text, bytes) else _unread(line, text)
 
 
 def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
@@ -166,7 +190,7 @@ def _unread(line: int, error: CtxkitError, value: Any = None) -> Unread:
     return Unread(line, value["id"] if has_id else None, has_id, error)
 
 
-def _conversation(line: int, text: bytes, format: str) -> Conversation | Unread:
+def _conversation(line: int, text: bytes, format_of: Callable[[Any], str]) -> Conversation | Unread:
     try:
         value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
@@ -174,8 +198,8 @@ def _conversation(line: int, text: bytes, format: str) -> Conversation | Unread:
     except ValueError as error:
         return _unread(line, InputError(f"not JSON: {error}"))
     try:
-        return _taken_apart(line, value, format)
-    except ProviderFormatError as error:
+        return _taken_apart(line, value, format_of(value))
+    except CtxkitError as error:
         return _unread(line, error, value)
 
 
@@ -197,7 +221,8 @@ def _taken_apart(line: int, value: Any, format: str) -> Conversation:
         wanted = " or ".join(f"`{name}`" for name in names)
         raise ProviderFormatError(f"an object without a list {wanted}", format=format)
     system = _first(value, SYSTEMS.get(format, ("system",)))
-    return Conversation(line, value.get("id"), "id" in value, messages, system, value.get("tools"))
+    named = value.get("format")
+    return Conversation(line, value.get("id"), "id" in value, messages, system, value.get("tools"), named)
 
 
 def _refuse_history_on_server(value: dict[str, Any], format: str) -> None:

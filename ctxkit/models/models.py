@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable
-from dataclasses import dataclass
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
-from ctxkit.errors import ModelCallError
+from ctxkit.errors import ConfigError, ModelCallError
+from ctxkit.models.breaker import Admission, Breaker
+from ctxkit.models.functions import function_sender
+from ctxkit.models.problems import CANCELLED, Problem, problem_of
 from ctxkit.models.question import Answer, Ask, Question
+from ctxkit.models.replies import Reply, Send
 from ctxkit.models.settings import ModelSettings
 
 __all__ = ["ModelCall", "Models"]
+
+FIRST_PAUSE_S = 0.5
+"""Seconds before a question is asked again; each further pause is twice as long. Without jitter: same in, same out."""
+
+LONGEST_PAUSE_S = 15.0
+"""Seconds; a server that asks to be left alone for longer is not asked again for this question."""
+
+REMEMBERED = 256
+"""Questions that a model failed on for good, of which a note is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +40,41 @@ class ModelCall:
 
 
 class Models:
-    """The models that strategies may ask.
+    """The models that strategies may ask. Threads and tasks may share it.
+
+    A model that fails is asked again after growing pauses, when what went wrong may pass (a timeout, a broken
+    connection, a full server). A question that failed for good is not asked again. After three questions in a row
+    that failed, the model is left alone for a minute, and then asked once.
+
+    A copy of it (`pickle`, for another process) has no function and remembers nothing.
 
     Args:
-        ask: what answers when a strategy names no model; a user's own function.
+        ask: what answers when a strategy names no model; a user's own function. It is asked once a question: the
+            client that it uses has retries of its own.
+        clock: seconds of a steady clock.
+        sleep: waits for some seconds.
+
+    Raises:
+        ConfigError: `ask` is no function.
     """
 
-    def __init__(self, ask: Ask | None = None) -> None:
-        self._ask = ask
+    def __init__(
+        self,
+        ask: Ask | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        if ask is not None and not callable(ask):
+            raise ConfigError(f"ask is a function of a Question, not {type(ask).__name__}", path="ask")
+        self._function = _Asked("the `ask` function", "ask", function_sender(ask)) if ask else None
+        self._named: dict[str, _Asked] = {}
+        self._clock = clock
+        self._sleep = sleep
         self.calls: list[ModelCall] = []
+
+    def __reduce__(self) -> tuple[type[Models], tuple[()]]:
+        return Models, ()
 
     def drained(self) -> tuple[ModelCall, ...]:
         """The calls since this was last asked."""
@@ -45,10 +85,112 @@ class Models:
         """The answer of a model, of the user's `ask` without one.
 
         Raises:
-            ModelCallError: there is no model to ask, or it did not answer.
+            ModelCallError: there is no model to ask, or it did not answer. `request` is the question's digest when
+                the same question would fail again. `__cause__` is what the client or the function raised; its text
+                is nowhere else.
         """
-        if self._ask is None:
+        asked, request = self._asked(model), question.digest
+        tries = asked.admitted(request, self._clock())
+        reply, tried = Reply(problem=CANCELLED), 0
+        try:
+            reply, tried = await self._tried(question, asked, tries)
+        finally:
+            asked.settle(request, reply.problem, self._clock())
+        if reply.problem is not None:
+            raise asked.error(reply.problem, request, tried=tried) from reply.cause
+        return reply.answer
+
+    async def _tried(self, question: Question, asked: _Asked, tries: int) -> tuple[Reply, int]:
+        """The reply after as many tries as it takes and is allowed, and how many these were."""
+        pause_s = FIRST_PAUSE_S
+        for tried in range(1, tries):
+            reply = await self._sent(question, asked)
+            problem = reply.problem
+            if problem is None or not problem.transient or problem.wait_s > LONGEST_PAUSE_S:
+                return reply, tried
+            await self._sleep(max(problem.wait_s, pause_s))
+            pause_s *= 2
+        return await self._sent(question, asked), tries
+
+    def _asked(self, model: ModelSettings | None) -> _Asked:
+        if model is not None:
+            from ctxkit.models.openai_client import openai_sender
+
+            fresh = _Asked(f"model {model.name!r}", model.name, openai_sender(model), model.retries + 1)
+            return self._named.setdefault(model.model_dump_json(), fresh)
+        if self._function is None:
             raise ModelCallError("no model is named, and no `ask` was given to ContextManager")
-        made = self._ask(question)
-        answer = await made if isinstance(made, Awaitable) or inspect.isawaitable(made) else made
-        return Answer(answer) if isinstance(answer, str) else answer
+        return self._function
+
+    async def _sent(self, question: Question, asked: _Asked) -> Reply:
+        """The reply to one request, which is put down."""
+        started, reply = self._clock(), Reply(problem=CANCELLED)
+        try:
+            reply = await asked.send(question)
+        except Exception as error:  # noqa: BLE001 - the boundary to a user's function, which may raise anything
+            reply = Reply(problem=problem_of(error), cause=error)
+        finally:
+            self._put_down(asked.name, reply, self._clock() - started)
+        return reply
+
+    def _put_down(self, name: str, reply: Reply, seconds: float) -> None:
+        answer, why = reply.answer, reply.problem.why if reply.problem else ""
+        counts = (answer.input_tokens, answer.cached_tokens, answer.output_tokens)
+        self.calls.append(ModelCall(name, *counts, seconds, why))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One model, or the user's function, and what its failures taught.
+
+    Attributes:
+        title: what errors call it.
+        name: what reports call it.
+        send: one request.
+        tries: how often a question goes out at most.
+        failed: why questions failed for good, by their digest; oldest first.
+    """
+
+    title: str
+    name: str
+    send: Send
+    tries: int = 1
+    breaker: Breaker = field(default_factory=Breaker)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def admitted(self, request: str, now: float) -> int:
+        """How often a question may be tried.
+
+        Raises:
+            ModelCallError: not at all: it failed for good before, or the model is left alone.
+        """
+        why = self.failed.get(request)
+        if why is not None:
+            told = f"{self.title} is not asked the same again: it did not answer before: {why}"
+            raise ModelCallError(told, request=request)
+        match self.breaker.admit(now):
+            case Admission.FREE:
+                return self.tries
+            case Admission.ONCE:
+                return 1
+        raise ModelCallError(self._left_alone(now), transient=True)
+
+    def _left_alone(self, now: float) -> str:
+        count, left_s = self.breaker.failures, self.breaker.left_s(now)
+        times = "once" if count == 1 else f"{count} times in a row"
+        until = f"for another {left_s:.0f} s" if left_s else "until it is known whether it answers again"
+        return f"{self.title} is left alone {until}: it failed {times}"
+
+    def settle(self, request: str, problem: Problem | None, now: float) -> None:
+        """Learn from what came of a question."""
+        self.breaker.settle(failed=problem is not None, now=now, wait_s=problem.wait_s if problem else 0.0)
+        if problem is not None and problem.lasting:
+            self.failed[request] = problem.why
+            while len(self.failed) > REMEMBERED:
+                self.failed.pop(next(iter(self.failed)), None)
+
+    def error(self, problem: Problem, request: str, *, tried: int) -> ModelCallError:
+        """The problem as the error that strategies see."""
+        times = f", after {tried} tries" if tried > 1 else ""
+        told = f"{self.title} did not answer: {problem.why}{times}"
+        return ModelCallError(told, transient=problem.transient, request=request if problem.lasting else "")

@@ -20,17 +20,19 @@ class ModelSettings(BaseModel):
         window: tokens of its context window; what does not fit is asked about in parts.
         timeout_s: seconds that one request may take.
         retries: how often what is transient is tried again, with growing pauses.
+        extra: further fields of each request, as the API has them, such as `{"reasoning_effort": "low"}`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(min_length=1)
     api: Literal["chat", "responses"] = "chat"
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, pattern="^https?://")
     api_key_env: str = "OPENAI_API_KEY"
     window: int = Field(default=128_000, ge=256)
     timeout_s: float = Field(default=60.0, gt=0)
     retries: int = Field(default=2, ge=0)
+    extra: dict[str, Any] = Field(default_factory=dict)
 
 
 def _named(value: Any) -> Any:

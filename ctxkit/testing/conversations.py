@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any, Literal
 
 from hypothesis import strategies as st
@@ -47,7 +48,12 @@ class Payload:
 
 
 def conversations(
-    format: str | None = None, *, min_turns: int = 1, max_turns: int = 8, ends: Literal["user", "any"] = "any"
+    format: str | None = None,
+    *,
+    min_turns: int = 1,
+    max_turns: int = 8,
+    ends: Literal["user", "any"] = "any",
+    words: Sequence[str] = (),
 ) -> st.SearchStrategy[Payload]:
     """Conversations that their provider accepts, but for calls that wait for their results at the end.
 
@@ -57,9 +63,13 @@ def conversations(
         max_turns: most user messages; words of the user beside tool results are not counted.
         ends: "user" for a user message at the end, ready to be sent; "any" for that, an answer, tool results, or
             open calls.
+        words: words that users say now and then, beside what they say anyway.
     """
     formats = st.sampled_from(FORMATS) if format is None else st.just(format)
-    return st.builds(_written, formats, scripts(min_turns, max_turns, ends), st.booleans())
+    plots = scripts(min_turns, max_turns, ends)
+    if words:
+        plots = st.builds(_saying, plots, st.lists(st.sampled_from(("", *words)), min_size=1, max_size=4))
+    return st.builds(_written, formats, plots, st.booleans())
 
 
 def arrivals(format: str) -> st.SearchStrategy[list[list[Entry]]]:
@@ -69,6 +79,15 @@ def arrivals(format: str) -> st.SearchStrategy[list[list[Entry]]]:
     after the model's reply to it, or never. Taken as one list the batches break the rules of most formats.
     """
     return _arrivals(format)
+
+
+def _saying(script: Script, words: Sequence[str]) -> Script:
+    """The script with these words behind what is said in its turns, over and over."""
+    said = [
+        replace(turn, words=f"{turn.words} {word}") if word else turn
+        for turn, word in zip(script.turns, cycle(words), strict=False)
+    ]
+    return replace(script, turns=tuple(said))
 
 
 def _written(format: str, script: Script, with_tools: bool) -> Payload:

@@ -29,6 +29,13 @@ class Step:
         """The messages of the request, none when there is none."""
         return self.request.messages if self.request is not None else []
 
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The strategies that failed on the way to the request, or to the error, and why."""
+        if self.request is not None:
+            return tuple(f"{each.by}: {each.why}" for each in self.request.report.failures)
+        return self.error.failures if self.error is not None else ()
+
 
 def live(
     payload: Payload,

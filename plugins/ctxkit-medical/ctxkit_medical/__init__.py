@@ -1,4 +1,4 @@
-"""Keep what a patient must never be asked to repeat: allergies, pregnancy, blood thinners, limits of doses."""
+"""Keep what a patient must never be asked to repeat: allergies, pregnancy, blood thinners, doses and their limits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ __all__ = ["KeepMedicalConstraints"]
 
 
 class KeepMedicalConstraints(CompressionStrategy):
-    """Pin every message in which a medical constraint is stated, and the answer to a question about one.
+    """Pin every message in which a medical constraint or a dose is stated, and the answer to a question about one.
 
     Pinned messages are out of later strategies' reach, so put this first in a hybrid. Text of tools is never pinned.
 
     Attributes:
         speakers: whose messages count.
         pin_share: share of the budget's limit that its pins may take together. When more is stated, the newest
-            statement on each subject comes first, then the ones before; the report says what was not pinned.
+            statement on each subject comes first, then the ones before, mere doses last; the report says what was not
+            pinned.
     """
 
     kind: Literal["keep-medical-constraints"] = "keep-medical-constraints"
@@ -47,8 +48,12 @@ class KeepMedicalConstraints(CompressionStrategy):
             fits = unit.tokens <= room
             (chosen if fits else left).append(unit.id)
             room -= unit.tokens * fits
-        plan = Plan.of(Pin(tuple(sorted(chosen)), why="states a medical constraint")) if chosen else Plan()
-        why = f"no room to pin {len(left)} more messages with medical constraints; raise pin_share"
+        plan = (
+            Plan.of(Pin(tuple(sorted(chosen)), why="states a medical constraint or a dose"))
+            if chosen
+            else Plan()
+        )
+        why = f"no room to pin {len(left)} more messages with medical constraints or doses; raise pin_share"
         return plan + Plan.failed(self.kind, why) if left else plan
 
 
@@ -82,10 +87,10 @@ def _stated(units: Sequence[Unit]) -> Iterator[tuple[Unit, list[str]]]:
 
 
 def _most_telling_first(stated: Sequence[tuple[Unit, list[str]]]) -> list[Unit]:
-    """Newest first, but the newest of each subject before the second of any."""
+    """Newest first, but the newest of each subject before the second of any, and what has but doses last."""
     seen: Counter[str] = Counter()
     ranked = []
     for unit, subjects in reversed(stated):
-        ranked.append((min(seen[subject] for subject in subjects), unit))
+        ranked.append((subjects == ["dose"], min(seen[subject] for subject in subjects), unit))
         seen.update(subjects)
-    return [unit for _, unit in sorted(ranked, key=lambda pair: pair[0])]
+    return [unit for *_, unit in sorted(ranked, key=lambda each: each[:2])]

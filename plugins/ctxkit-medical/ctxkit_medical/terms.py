@@ -1,4 +1,4 @@
-"""Words that state a medical constraint, by what it is about, in English and Chinese.
+"""Words that state a medical constraint or a dose, by what it is about, in English and Chinese.
 
 A constraint that is denied ("no known allergies", "not pregnant") is one as well: it is not to be asked again.
 """
@@ -7,23 +7,10 @@ from __future__ import annotations
 
 import re
 
+from ctxkit_medical.words import BLOOD_THINNERS, CANNOT, DRUGS, STRENGTH
+
 __all__ = ["SUBJECTS", "asked_about", "follows_up", "subjects_of"]
 
-_NOT = r"n(?:['’]| ?['’])?t"
-"""The end of "can't", "can’t", "cant" and, in transcripts, "ca n't"."""
-_CANNOT = (
-    rf"can(?:not| not|['’]?t)|ca {_NOT}|(?:could|must|should)(?: not| ?{_NOT})|never|unable to"
-    "|not (?:supposed |allowed |able )?to"
-)
-_DRUGS = (
-    "aspirin|nsaids?|advil|motrin|aleve|tylenol|steroids?|sulfa|insulin|meds?|medications?|medicines?|pills?"
-    "|supplements?|[a-z]{2,20}(?:pril|sartan|statin|olol|cillin|mycin|cycline|oxacin|azole|profen|formin|zepam"
-    "|semide|thiazide|dipine|xaban|grel|darone|codone|triptan)"
-)
-_BLOOD_THINNERS = (
-    "warfarin|coumadin|heparin|enoxaparin|lovenox|apixaban|eliquis|rivaroxaban|xarelto|dabigatran|pradaxa"
-    "|edoxaban|clopidogrel|plavix|ticagrelor|brilinta|prasugrel"
-)
 _NUMBER = r"(?:\d|\b(?:one|two|three|four|six|eight|half)\b)"
 _UNIT = r"(?<![a-z])(?:mg|mcg|µg|g|grams?|ml|iu|units?|tablets?|pills?|capsules?|doses?|drops?|puffs?|times an? day)\b"
 
@@ -34,9 +21,9 @@ _WORDS = {
         "过敏|不耐受|起(?:皮|红)?疹|皮试",
     ),
     "contraindication": (
-        rf"contraindicat|pacemaker|(?:{_CANNOT}) (?:tak(?:e|ing)|us(?:e|ing)|tolerate)\b(?! (?:it any|this any|th(?:e|is|at) pain|too|long))"
-        rf"|(?:stop|stopped|hold|held|discontinued?|c[ao]me off|taken off|off) (?:[a-z]{{1,12}} ){{0,3}}(?:{_DRUGS})\b"
-        rf"|avoid(?:ing|ed)? (?:[a-z]{{1,12}} ){{0,3}}(?:{_DRUGS}|alcohol)\b",
+        rf"contraindicat|pacemaker|(?:{CANNOT}) (?:tak(?:e|ing)|us(?:e|ing)|tolerate)\b(?! (?:it any|this any|th(?:e|is|at) pain|too|long))"
+        rf"|(?:stop|stopped|hold|held|discontinued?|c[ao]me off|taken off|off) (?:[a-z]{{1,12}} ){{0,3}}(?:{DRUGS})\b"
+        rf"|avoid(?:ing|ed)? (?:[a-z]{{1,12}} ){{0,3}}(?:{DRUGS}|alcohol)\b",
         "禁忌|禁用|忌用|慎用|忌口|停用|停药|停服|不(?:能|可以?|要|得|宜)再?(?:服用|使用|用|吃|服)|避免(?:使用|服用)|起搏器",
     ),
     "pregnancy": (
@@ -44,7 +31,7 @@ _WORDS = {
         "怀孕|妊娠|孕妇|孕期|孕周|备孕|哺乳|有孕",
     ),
     "anticoagulation": (
-        rf"anti-?coagul|anti-?platelet|blood[- ]thinn(?:er|ing)|{_BLOOD_THINNERS}|bleeding disorder|ha?emophilia",
+        rf"anti-?coagul|anti-?platelet|blood[- ]thinn(?:er|ing)|{BLOOD_THINNERS}|bleeding disorder|ha?emophilia",
         "抗凝|抗血小板|华法林|肝素|利伐沙班|达比加群|阿哌沙班|艾多沙班|氯吡格雷|替格瑞洛|阿司匹林|血友病|凝血",
     ),
     "dosage": (
@@ -52,13 +39,17 @@ _WORDS = {
         rf"{_NUMBER}[^.?!\n]{{0,16}}?{_UNIT}|(?:max(?:imum)?|highest) dos(?:e|age)|dos(?:e|age) limit|overdos",
         "最大(?:剂|用)量|剂量上限|过量|(?:最多|不(?:得|能|可以?|要)?超过|至多|限)[^。？！\n]{0,12}(?:片|粒|毫克|克|毫升|滴|次|支|单位|mg|ml|g)",
     ),
+    "dose": (
+        STRENGTH,
+        r"(?:\d|[半一二两三四五六七八九十百])\s?(?:毫克|微克|毫升|单位|片|粒|支|mg|ml)",
+    ),
 }
 
 SUBJECTS = {
     subject: re.compile(rf"\b(?:{english})|{chinese}", re.IGNORECASE)
     for subject, (english, chinese) in _WORDS.items()
 }
-"""What constraints are about, and the words that state one."""
+"""What constraints are about, and the words that state one; doses, the last, are many and matter least."""
 
 _QUESTION = re.compile(r"[^.?!。？！\n]*(?:[?？]|[吗呢嘛]\s*[。.!！]?)")
 _PUNCTUATION = re.compile(r"[.?!。？！]")

@@ -32,6 +32,9 @@ from ctxkit_medical.terms import asked_about, follows_up, subjects_of
         ("Do not exceed two tablets in 24 hours.", "dosage"),
         ("每天最多吃两片", "dosage"),
         ("不超过 20 mg", "dosage"),
+        ("I take metformin, five hundred milligrams.", "dose"),
+        ("lisinopril 10 mg daily", "dose"),
+        ("每天吃两片二甲双胍", "dose"),
     ],
 )
 def test_states(text: str, subject: str) -> None:

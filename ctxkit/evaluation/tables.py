@@ -1,0 +1,178 @@
+"""Tables: the scores of a run by setting and file, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ctxkit.evaluation.metrics import METRICS, metrics, milliseconds_per_turn
+from ctxkit.evaluation.prices import Prices
+from ctxkit.evaluation.runs import Failure
+from ctxkit.evaluation.scores import Score
+from ctxkit.evaluation.settings import Setting
+
+__all__ = ["Evaluation", "Failed", "as_json", "legend", "markdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A conversation that has no score in some settings, and why.
+
+    Attributes:
+        file, line, id: where it stands; the id is None where it has none.
+        settings: names and sizes of the settings, empty for all.
+    """
+
+    file: str
+    line: int
+    id: str | None
+    failure: Failure
+    settings: tuple[str, ...] = ()
+
+
+@dataclass
+class Evaluation:
+    """What has been measured so far.
+
+    Attributes:
+        settings: what was compared.
+        prices: those of each setting, None where they are not known.
+        scores: by position of the setting and name of the file, in the order of the files.
+        failures: in the order of the conversations.
+    """
+
+    settings: Sequence[Setting]
+    prices: Sequence[Prices | None]
+    scores: dict[tuple[int, str], Score] = field(default_factory=dict)
+    failures: list[Failed] = field(default_factory=list)
+
+    def add(self, file: str, line: int, id: str | None, outcomes: Sequence[Score | Failure]) -> list[Failed]:
+        """Take in what a conversation came to in each setting; those failures that are new."""
+        why: dict[Failure, list[str]] = {}
+        for at, outcome in enumerate(outcomes):
+            if isinstance(outcome, Failure):
+                setting = self.settings[at]
+                why.setdefault(outcome, []).append(f"{setting.name} at {setting.size}")
+            else:
+                self.scores[at, file] = self.scores.get((at, file), Score()) + outcome
+        failed = [
+            Failed(file, line, id, failure, () if len(names) == len(self.settings) else tuple(names))
+            for failure, names in why.items()
+        ]
+        self.failures += failed
+        return failed
+
+    @property
+    def files(self) -> list[str]:
+        """Files with a score."""
+        return list(dict.fromkeys(file for _, file in self.scores))
+
+    def score(self, setting: int, file: str | None = None) -> Score:
+        """The score in the setting at a position, of one file or of all."""
+        files = self.files if file is None else [file]
+        return sum((self.scores.get((setting, each), Score()) for each in files), Score())
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Everything that is the same on each run, as JSON: sums and figures by setting and file, and of all files."""
+    return {
+        "metrics": {metric.name: metric.meaning for metric in METRICS},
+        "results": [
+            _result(evaluation, at, file)
+            for at in range(len(evaluation.settings))
+            for file in (None, *evaluation.files)
+        ],
+        "failures": [_failure(failed) for failed in evaluation.failures],
+    }
+
+
+def _result(evaluation: Evaluation, at: int, file: str | None) -> dict[str, Any]:
+    setting, score = evaluation.settings[at], evaluation.score(at, file)
+    sums = asdict(score)
+    del sums["seconds"]
+    size = {"window": setting.budget["window"]} if setting.share is None else {"share": setting.share}
+    return {
+        "strategy": setting.name,
+        **size,
+        "model": setting.model,
+        "file": file,
+        "sums": sums,
+        "metrics": metrics(score, evaluation.prices[at]),
+    }
+
+
+def _failure(failed: Failed) -> dict[str, Any]:
+    error = {"type": failed.failure.type, "message": failed.failure.message}
+    where = {"file": failed.file, "line": failed.line, "id": failed.id}
+    return {**where, "settings": list(failed.settings), "error": error}
+
+
+def markdown(evaluation: Evaluation) -> str:
+    """The tables, budget by budget: all files together, then each; what failed; what took how long."""
+    blocks = list(_blocks(evaluation))
+    return "\n\n".join(blocks) + "\n"
+
+
+def legend() -> str:
+    """What the columns mean, one line each."""
+    return "\n".join(f"- **{metric.title}**: {metric.meaning}" for metric in METRICS)
+
+
+def _blocks(evaluation: Evaluation) -> Iterator[str]:
+    for size in dict.fromkeys(setting.size for setting in evaluation.settings):
+        at = [k for k, setting in enumerate(evaluation.settings) if setting.size == size]
+        yield f"## Budget {size}"
+        yield _table(["strategy"], [([evaluation.settings[k].name], *_scored(evaluation, k)) for k in at])
+        if len(evaluation.files) > 1:
+            yield _table(
+                ["file", "strategy"],
+                [
+                    ([file, evaluation.settings[k].name], *_scored(evaluation, k, file))
+                    for file in evaluation.files
+                    for k in at
+                ],
+            )
+    yield "## Time"
+    yield _times(evaluation)
+    if evaluation.failures:
+        yield "## Failures"
+        yield "\n".join(map(_told, evaluation.failures))
+
+
+def _scored(evaluation: Evaluation, at: int, file: str | None = None) -> tuple[Score, Prices | None]:
+    return evaluation.score(at, file), evaluation.prices[at]
+
+
+def _table(heads: list[str], rows: Sequence[tuple[list[str], Score, Prices | None]]) -> str:
+    cells = [[*heads, "requests", *(metric.title for metric in METRICS)]]
+    for names, score, prices in rows:
+        figures = (metric.shown(metric.value(score, prices)) for metric in METRICS)
+        cells.append([*names, str(score.requests), *figures])
+    return _aligned(cells, names=len(heads))
+
+
+def _times(evaluation: Evaluation) -> str:
+    cells = [["strategy", "budget", "ms a turn"]]
+    for at, setting in enumerate(evaluation.settings):
+        spent = milliseconds_per_turn(evaluation.score(at))
+        cells.append([setting.name, setting.size, "-" if spent is None else f"{spent:.1f}"])
+    return _aligned(cells, names=2)
+
+
+def _aligned(rows: list[list[str]], *, names: int) -> str:
+    """A Markdown table that is one in plain text too; all columns but the first few are numbers."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        " | ".join(f"{cell:{'<' if k < names else '>'}{widths[k]}}" for k, cell in enumerate(row))
+        for row in rows
+    ]
+    rule = " | ".join("-" * width if k < names else "-" * (width - 1) + ":" for k, width in enumerate(widths))
+    return "\n".join(f"| {line} |" for line in (lines[0], rule, *lines[1:]))
+
+
+def _told(failed: Failed) -> str:
+    """Where and what type; what the error says may hold anything, and is in the JSON."""
+    some = f" ({', '.join(failed.settings)})" if failed.settings else ""
+    return f"- {failed.file}:{failed.line}: {failed.failure.type}{some}"

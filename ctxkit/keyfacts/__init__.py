@@ -1,0 +1,1 @@
+"""Key facts: what of a conversation has to outlast its messages, found by rule and held to a cap."""

@@ -1,0 +1,218 @@
+"""Finding: the facts that one text states, by rule, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ctxkit.core.facts import Fact, Speaker
+from ctxkit.keyfacts.statements import Statement, statements_in
+from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers, word_set
+from ctxkit.literals import words_of
+from ctxkit.summaries.cues import asks, binds, decides
+from ctxkit.summaries.prose import LONGEST, sentences
+from ctxkit.summaries.specifics import Kind, Specific, specifics
+
+__all__ = ["Found", "bound_by", "stated_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fact that was found, and whether a newer one of its key and subject supersedes it.
+
+    Of those that nothing supersedes there may be many with one key; whoever keeps them tells them apart.
+    """
+
+    fact: Fact
+    single: bool = False
+
+
+VITAL, RULE, NAMED, BINDS, LIKES, SAID, TOLD, READ = 7, 6, 5, 4, 3, 2, 1, 0
+"""Priorities: allergies and the user's own words; musts and prohibitions; what users name exactly; limits, deadlines
+and decisions of theirs; preferences; what else they say that is specific; what the assistant says; what tools say."""
+
+MOST_RULES = 64
+"""Sentences of one message that may have to be kept."""
+
+MOST_OVERLONG = 8
+"""Pieces of texts without punctuation that are looked at for words of duty."""
+
+LONGEST_NOTE = 160
+"""Characters of a sentence that is kept for a value in it; of a longer one the value alone is."""
+
+_EXACT = frozenset(
+    {
+        Kind.IDENTIFIER,
+        Kind.EMAIL,
+        Kind.PHONE,
+        Kind.URL,
+        Kind.PATH,
+        Kind.HOST,
+        Kind.VERSION,
+        Kind.CODE,
+        Kind.COMMAND,
+    }
+)
+"""Kinds that are the same wherever they stand; dates and amounts say nothing without their sentence."""
+
+
+def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
+    """What a user's text says that must be kept: whole sentences, verbatim.
+
+    Args:
+        own: more words that make a sentence one of them; beginnings of words.
+    """
+    if next(duties(text, own), None) is None:
+        return []
+    weighed = ((sentence, duty(sentence, own)) for sentence in sentences(text))
+    bound = [(sentence, level) for sentence, level in weighed if level]
+    told = {sentence for sentence, _ in bound}
+    bound += [
+        (piece, duty(piece, own)) for piece in _overlong(text, own) if not any(piece in each for each in told)
+    ]
+    return [_rule(sentence, level) for sentence, level in islice(dict(bound).items(), MOST_RULES)]
+
+
+def _rule(sentence: str, level: Duty) -> Found:
+    priority = VITAL if level is Duty.VITAL else RULE
+    return Found(Fact("rule", sentence, must_keep=True, priority=priority, denied=denies(sentence)))
+
+
+def _overlong(text: str, own: tuple[str, ...]) -> Iterator[str]:
+    """What stands around the words of duty in lines without a boundary, which are no sentences."""
+    for line in text.splitlines():
+        if len(line) <= LONGEST or len(max(re.split(r"[.!?。！？；,;，]", line), key=len)) <= LONGEST:
+            continue
+        end = 0
+        for match in islice(duties(line, own), MOST_OVERLONG):
+            if match.start() >= end:
+                end = min(len(line), match.end() + LONGEST // 2)
+                yield _at_blanks(line, max(0, match.start() - LONGEST // 2), end)
+
+
+def _at_blanks(line: str, start: int, end: int) -> str:
+    """A piece of a line without the words that its ends cut."""
+    piece = line[start:end]
+    if start and " " in piece[:40]:
+        piece = piece[piece.index(" ") :]
+    if end < len(line) and " " in piece[-40:]:
+        piece = piece[: piece.rindex(" ")]
+    return piece.strip()
+
+
+def stated_in(
+    text: str, said_by: Speaker, own: tuple[str, ...] = (), *, specific: bool = True
+) -> list[Found]:
+    """What a user or the assistant states in a text, but for what `bound_by` finds in it, in order.
+
+    Args:
+        said_by: "user" or "assistant".
+        own: as in `bound_by`.
+        specific: take identifiers, amounts, dates and the like too, and not only what binds.
+    """
+    find = _of_user if said_by == "user" else _of_assistant
+    found: list[Found] = []
+    for sentence in sentences(text):
+        if said_by == "assistant" or not duty(sentence, own):
+            found += find(sentence, specific=specific)
+    return found
+
+
+def _of_user(sentence: str, *, specific: bool) -> Iterator[Found]:
+    stated = [_stated(each) for each in statements_in(sentence)] if specific else []
+    note = _binding(sentence)
+    if note is not None and not stated:
+        yield note
+        return
+    yield from stated
+    if specific:
+        yield from _specific(sentence, stated, "user", exact=NAMED, note=SAID)
+
+
+def _of_assistant(sentence: str, *, specific: bool) -> Iterator[Found]:
+    if not specific or asks(sentence):
+        return
+    if decides(sentence):
+        yield _noted("decision", sentence, "assistant", SAID)
+    else:
+        yield from _specific(sentence, (), "assistant", exact=TOLD, note=READ)
+
+
+def _stated(statement: Statement) -> Found:
+    fact = Fact(
+        statement.key,
+        statement.value,
+        subject=statement.subject,
+        priority=NAMED,
+        denied=denies(statement.value),
+    )
+    return Found(fact, single=statement.single)
+
+
+def _binding(sentence: str) -> Found | None:
+    """The sentence of a user as a limit, a decision or a preference."""
+    if asks(sentence):
+        return None
+    if binds(sentence):
+        return _noted("constraint", sentence, "user", BINDS)
+    if decides(sentence):
+        return _noted("decision", sentence, "user", BINDS)
+    return _noted("preference", sentence, "user", LIKES) if prefers(sentence) else None
+
+
+def _noted(key: str, sentence: str, said_by: Speaker, priority: int) -> Found:
+    return Found(Fact(key, sentence, said_by=said_by, priority=priority, denied=denies(sentence)))
+
+
+def _specific(
+    sentence: str, stated: Iterable[Found], said_by: Speaker, *, exact: int, note: int
+) -> Iterator[Found]:
+    """Exact values beside their names; for values without a name, and for amounts and dates, their sentence."""
+    told = " ".join(each.fact.value for each in stated)
+    left = [
+        each for each in specifics(sentence) if each.text not in told and each.kind is not Kind.CONSTRAINT
+    ]
+    nameless: list[Kind] = []
+    for each in left:
+        name = name_of(each, sentence)
+        if each.kind in _EXACT and (name or len(sentence) > LONGEST_NOTE):
+            yield Found(Fact(name or each.kind.value, each.text, said_by=said_by, priority=exact))
+        else:
+            nameless.append(each.kind)
+    if nameless and len(sentence) <= LONGEST_NOTE:
+        kind = next((each for each in nameless if each in _EXACT), nameless[0])
+        yield _noted(kind.value, sentence, said_by, exact if kind in _EXACT else note)
+
+
+_NOUNS = word_set(
+    "order serial number id code key reference ref case ticket invoice booking reservation confirmation tracking flight train room "
+    "account customer member membership employee model part product item build run commit branch version file path folder email mail "
+    "phone mobile url link host port name user username sku passport license licence plate contract policy claim project issue request "
+    "error device address server database table repository repo package"
+)
+"""Words of which the name before a value is made."""
+
+_LINK = word_set("is are was no nr called named")
+_BEFORE = re.compile(r"([A-Za-z][A-Za-z ]{0,60}?)[ .:#=\"'(]{0,4}\Z")
+_BEFORE_CHINESE = re.compile(
+    r"((?:订单|序列|快递|运单|航班|车次|房间|会员|员工|客户|工单|合同|发票|产品|设备|手机|电话|身份证|护照|账户|提交|分支|车牌|账|型|编|单|工){0,2}"
+    r"(?:号码|编号|号|账号|邮箱|电话|地址|代码|型号|版本|航班|订单|路径|文件|分支|快递|单号))[ :：是为叫#“「]{0,3}\Z"
+)
+
+
+def name_of(specific: Specific, sentence: str) -> str:
+    """What a sentence calls a value: the nouns right before it, "" where there are none."""
+    before = sentence[: max(0, sentence.find(specific.text))][-80:]
+    chinese = _BEFORE_CHINESE.search(before)
+    if chinese:
+        return chinese.group(1)
+    found = _BEFORE.search(before)
+    name: list[str] = []
+    for word in reversed(words_of(found.group(1)) if found else ()):
+        if word in _NOUNS:
+            name.insert(0, word)
+        elif name or word not in _LINK:
+            break
+    return " ".join(name)

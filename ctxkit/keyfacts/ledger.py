@@ -1,0 +1,215 @@
+"""Ledger: which facts are kept when there is no room for all, which are evicted, and by what right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ctxkit.core.facts import USER, Fact, active_facts
+from ctxkit.keyfacts.finding import VITAL, Found
+
+__all__ = ["Ledger", "Settled"]
+
+RULES_SHARE = 0.5
+"""Of the cap: what musts and prohibitions may take."""
+
+VITAL_SHARE = 0.75
+"""Of the cap: what they and what is vital (allergies, the user's own words) may take together."""
+
+MESSAGE_SHARE = 0.5
+"""Of these shares: what a single message may take, so that none fills them alone."""
+
+LONGEST_SHARE = 0.25
+"""Of the cap: the longest fact that does not have to be kept."""
+
+SHORTEST = 4
+"""Characters of a value from which on it is looked for inside others."""
+
+_TRUST = ("user", "assistant", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of facts that were found.
+
+    Attributes:
+        remembered: facts that are new, or new again, in order.
+        evicted: facts of before that are not kept any longer, and why.
+        left: facts that were found and not kept for want of room.
+    """
+
+    remembered: tuple[Fact, ...] = ()
+    evicted: tuple[tuple[Fact, str], ...] = ()
+    left: tuple[Fact, ...] = ()
+
+
+class Ledger:
+    """The facts of one strategy, and the room that they have.
+
+    Args:
+        facts: all that were ever remembered, of everybody, oldest first.
+        by: the strategy's kind.
+        cap: tokens that its facts may take together.
+        count: tokens of a text.
+    """
+
+    def __init__(self, facts: Sequence[Fact], *, by: str, cap: int, count: Callable[[str], int]) -> None:
+        self._by, self._cap, self._count = by, cap, count
+        self._active = active_facts(facts)
+        self._said = {_sense(fact): fact for fact in self._active.values()}
+        self._taken_back = _taken_back(facts)
+        self._costs: dict[str, int] = {}
+
+    @property
+    def tokens(self) -> int:
+        """What its facts take."""
+        return self._cost(self._held())
+
+    def bind(self, found: Iterable[Found], room: int) -> Settled:
+        """Settle what must be kept. Nothing of it is ever evicted: who comes first stays, and what is said twice is
+        kept once, in the words that came first. What has no room is left, for others to keep in place."""
+        remembered: list[Fact] = []
+        left: list[Fact] = []
+        held = [fact for fact in self._held() if fact.must_keep]
+        for each in self._fresh(found):
+            fact = each.fact
+            share = self._cap * (VITAL_SHARE if fact.priority >= VITAL else RULES_SHARE)
+            same = [other for other in held if other.source == fact.source]
+            cost = self._cost([fact])
+            fits = self._cost(held) + cost <= share and self._cost(remembered) + cost <= room
+            if fits and self._cost(same) + cost <= share * MESSAGE_SHARE:
+                fact = self._named(each)
+                self._keep(fact)
+                held.append(fact)
+                remembered.append(fact)
+            else:
+                left.append(fact)
+        return Settled(tuple(remembered), left=tuple(left))
+
+    def settle(self, found: Iterable[Found], room: int, used: Callable[[Fact], bool]) -> Settled:
+        """Settle all others: those of higher priority stay before lower ones, of these what newer steps used, of these
+        the one said last.
+
+        Args:
+            room: tokens by which all of them together may grow.
+            used: whether newer steps used the value of a fact.
+        """
+        before = {fact.name: fact for fact in self._held() if not fact.must_keep}
+        fresh, left = self._admitted(found)
+        kept = {**before, **fresh}
+        cap = self._cap - self._cost(fact for fact in self._held() if fact.must_keep)
+        size, start = self._cost(kept.values()), self._cost(before.values())
+        gone: dict[tuple[str, str], Fact] = {}
+        for fact in sorted(
+            kept.values(), key=lambda fact: (fact.priority, used(fact), _said_last(fact), fact.name)
+        ):
+            if size > cap or (size - start > room and fact.name in fresh):
+                size -= self._cost([fact])
+                gone[fact.name] = fact
+        evicted = tuple((before[name], self._why(before[name])) for name in gone if name in before)
+        left += [fact for name, fact in gone.items() if name in fresh]
+        return Settled(tuple(fact for name, fact in fresh.items() if name not in gone), evicted, tuple(left))
+
+    def _admitted(self, found: Iterable[Found]) -> tuple[dict[tuple[str, str], Fact], list[Fact]]:
+        """What was found and is new, by name; and what is too long."""
+        fresh: dict[tuple[str, str], Fact] = {}
+        left: list[Fact] = []
+        for each in self._fresh(found):
+            fact = self._named(each)
+            if self._cost([fact]) > self._cap * LONGEST_SHARE:
+                left.append(fact)
+            else:
+                self._keep(fact)
+                fresh[fact.name] = fact
+        return fresh, left
+
+    def withdraw(self) -> Settled:
+        """Settle those that hold a value which a user took back under another key."""
+        gone = [fact for fact in self._held() if self._is_taken_back(fact)]
+        for fact in gone:
+            del self._active[fact.name]
+        return Settled(evicted=tuple((fact, "a user took back what it says") for fact in gone))
+
+    def _why(self, fact: Fact) -> str:
+        said = f", last said in messages[{_said_last(fact)}]" if fact.source else ""
+        return f"evicted: key facts may take {self._cap} tokens, and it has the lowest priority, {fact.priority}{said}"
+
+    def _held(self) -> list[Fact]:
+        return [fact for fact in self._active.values() if fact.by == self._by]
+
+    def _keep(self, fact: Fact) -> None:
+        self._active[fact.name] = fact
+        self._said[_sense(fact)] = fact
+
+    def _fresh(self, found: Iterable[Found]) -> Iterator[Found]:
+        """What is not kept already, not part of what is, and was not taken back since it was said."""
+        for each in found:
+            fact, held = each.fact, self._said.get(_sense(each.fact))
+            if self._is_taken_back(fact) or self._contained(fact):
+                continue
+            fact = replace(fact, by=self._by)
+            if held is None or (fact.must_keep and not held.must_keep):
+                yield replace(each, fact=fact)
+            elif held.by == self._by and not held.must_keep and _newer(fact, held):
+                yield Found(
+                    replace(fact, key=held.key, priority=max(fact.priority, held.priority)), single=True
+                )
+
+    def _is_taken_back(self, fact: Fact) -> bool:
+        return any(value in fact.value and fact.turn <= turn for value, turn in self._taken_back.items())
+
+    def _contained(self, fact: Fact) -> bool:
+        """Whether a value stands in a rule or note that is kept."""
+        if fact.must_keep or fact.subject or " " in fact.value or len(fact.value) < SHORTEST:
+            return False
+        others = (other.value for other in self._active.values())
+        return any(fact.value in other and len(other) > len(fact.value) + SHORTEST for other in others)
+
+    def _named(self, found: Found) -> Fact:
+        """The fact under a key of its own, unless it supersedes the one that has its key: with its number before."""
+        fact = found.fact
+        held = self._active.get(fact.name)
+        if held is None or (found.single and held.by == self._by and _trusted(fact, held)):
+            return fact
+        number = 2
+        while (fact.subject, f"{number}. {fact.key}") in self._active:
+            number += 1
+        return replace(fact, key=f"{number}. {fact.key}")
+
+    def _cost(self, facts: Iterable[Fact]) -> int:
+        return sum(self._cost_of(fact.line) for fact in facts)
+
+    def _cost_of(self, line: str) -> int:
+        if line not in self._costs:
+            self._costs[line] = self._count(line) + 1
+        return self._costs[line]
+
+
+def _sense(fact: Fact) -> tuple[str, str]:
+    """What two facts have in common that say the same."""
+    return fact.subject, " ".join(fact.value.casefold().split()).rstrip(".。!！")
+
+
+def _said_last(fact: Fact) -> int:
+    return max(fact.source, default=-1)
+
+
+def _newer(fact: Fact, held: Fact) -> bool:
+    """Whether a fact is said anew, by somebody no less trusted."""
+    return _said_last(fact) > _said_last(held) and _trusted(fact, held)
+
+
+def _trusted(fact: Fact, held: Fact) -> bool:
+    return _TRUST.index(fact.said_by) <= _TRUST.index(held.said_by)
+
+
+def _taken_back(facts: Sequence[Fact]) -> dict[str, int]:
+    """The values that users took back, and the turn in which they did."""
+    held: dict[tuple[str, str], str] = {}
+    taken: dict[str, int] = {}
+    for fact in facts:
+        if not fact.retracted:
+            held[fact.name] = fact.value
+        elif fact.by == USER and len(held.get(fact.name, "")) >= SHORTEST:
+            taken[held[fact.name]] = fact.turn
+    return taken

@@ -1,0 +1,54 @@
+"""A user's own function as a model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+from ctxkit.models.question import Ask, Question
+from ctxkit.models.replies import Reply, Send, reply_of
+
+__all__ = ["function_sender"]
+
+
+def function_sender(ask: Ask) -> Send:
+    """What asks a user's function: an async one here, a plain one in a thread of its own, so that it blocks nobody."""
+
+    async def send(question: Question) -> Reply:
+        made = ask(question) if _is_async(ask) else await _in_thread(ask, question)
+        return reply_of(await made if inspect.isawaitable(made) else made)
+
+    return send
+
+
+def _is_async(ask: Ask) -> bool:
+    return inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(type(ask).__call__)
+
+
+async def _in_thread(ask: Ask, question: Question) -> Any:
+    """What a plain function returns.
+
+    Not in the event loop's own pool: a loop that ends waits for its pool, so a function that hangs would hold up
+    whoever has long stopped waiting for it.
+    """
+    outcome: Future[tuple[Any, BaseException | None]] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome.set_result((context.run(ask, question), None))
+        except BaseException as error:  # noqa: BLE001 - carried over to the asker
+            outcome.set_result((None, error))
+
+    outcome.set_running_or_notify_cancel()
+    threading.Thread(target=work, name="ctxkit-ask", daemon=True).start()
+    made, error = await asyncio.wrap_future(outcome)
+    if isinstance(error, StopIteration):  # a coroutine cannot raise it
+        raise RuntimeError("the function raised StopIteration") from error
+    if error is not None:
+        raise error
+    return made

@@ -1,0 +1,144 @@
+"""Secrets in texts: keys, tokens, passwords, private keys and card numbers, which are kept nowhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+__all__ = ["holds_secret", "secrets_in"]
+
+SHORTEST = 4
+"""Characters of the shortest value beside a word such as "password" that is taken for one."""
+
+LEAST_ENTROPY = 3.0
+"""Bits a character, from which a value of `LONG` characters beside "key" or "token" looks drawn at random: words of
+a language have about 2 to 3 at that length, hex digits about 3.5 and base64 more."""
+
+LONG = 16
+"""Characters of the shortest key that is told by its entropy."""
+
+LONGEST_SECRET = 4_096
+"""Characters of a private key without an end that are taken as belonging to it."""
+
+_PREFIXED = (
+    r"sk-(?:ant-|proj-|or-|svcacct-)?[A-Za-z0-9_-]{16,256}"
+    r"|(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,256}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,256}|github_pat_[A-Za-z0-9_]{20,256}|glpat-[A-Za-z0-9_-]{16,256}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,256}|xapp-[A-Za-z0-9-]{10,256}"
+    r"|A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{12,40}|AIza[A-Za-z0-9_-]{30,60}|ya29\.[A-Za-z0-9_-]{20,256}"
+    r"|LTAI[A-Za-z0-9]{12,40}|AKID[A-Za-z0-9]{12,60}"
+    r"|hf_[A-Za-z0-9]{20,100}|npm_[A-Za-z0-9]{20,100}|pypi-[A-Za-z0-9_-]{20,256}|dop_v1_[a-f0-9]{20,100}"
+    r"|SG\.[A-Za-z0-9_-]{10,100}\.[A-Za-z0-9_-]{10,100}|shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{20,100}"
+    r"|eyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{4,2000}"
+)
+"""Keys by the prefixes that their issuers give them, so that they can be found; and JSON web tokens."""
+
+_PASSWORD_WORDS = (
+    r"pass(?:word|phrase|wd|code)|passwd|pwd|(?<![A-Za-z])pin(?: code)?|cvv2?|cvc2?|security code|secret answer"
+    r"|one[- ]time (?:code|password)|otp|密码|口令|密碼|验证码|校验码|安全码|支付密码|暗号"
+)
+"""Words whose value is secret whatever it looks like."""
+
+_KEY_WORDS = (
+    r"(?:api|access|secret|private|auth|signing|encryption|client|service|account|license|session|refresh|bearer|app)?[ _-]?"
+    r"(?:keys?|tokens?|secrets?|credentials?)|authorization|密钥|秘钥|令牌|私钥|凭证|凭据"
+)
+"""Words whose value is secret when it looks drawn at random."""
+
+_SIGN = r"[\"'*`]{0,3}\s{0,3}(?::|=>|=|：|＝)\s{0,3}[\"'*`]{0,3}"
+_VERB = r"\s{0,3}(?:is|was|are|to|set to|be|是|为|叫|改成|改为|设为|设成)\s{0,3}[\"'“「`:：]{0,2}"
+_VALUE = r"[^\s\"'“”「」`,，。；;！）)\]}>]"
+
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.ASCII)
+    for pattern in (
+        rf"(?:{_PASSWORD_WORDS})(?:{_SIGN}|{_VERB})(?P<password>{_VALUE}{{{SHORTEST},200}}+)",
+        rf"(?:{_KEY_WORDS})(?:{_SIGN}|{_VERB}|\s)(?P<key>{_VALUE}{{{LONG},400}}+)",
+        r"\b(?:bearer|basic)\s{1,3}(?P<bearer>[A-Za-z0-9._~+/=-]{12,2000}+)",
+        r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{1,100}:(?P<login>[^\s/@\"']{1,200}+)@",
+    )
+)
+_BY_PREFIX = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PREFIXED})")
+_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_CARD = re.compile(
+    r"(?<![\w.,-])[2-6]\d{3}(?:(?P<gap>[ -]?)\d{4}(?P=gap)\d{4}(?P=gap)\d{1,7}|[ -]?\d{6}[ -]?\d{5})(?![\w-]|[.,]\d)"
+)
+_SAYS_NOTHING = re.compile(
+    r"[*x•.…_#-]+|<[^>]*|\$?\{.*|\[.*|\(.*|%\w*%?|none|null|true|false|undefined|redacted|hidden",
+    re.IGNORECASE,
+)
+
+
+def secrets_in(text: str) -> tuple[str, ...]:
+    """The secrets of a text, each once, as they stand: keys by the prefixes of their issuers, values that look drawn
+    at random beside "key" or "token", what follows "password:" or 密码是, bearer tokens, logins in addresses, private
+    keys, and card numbers with a right check digit. Linear time on any text."""
+    return tuple(dict.fromkeys(_found(text)))
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text has a secret in it."""
+    return next(_found(text), None) is not None
+
+
+def _found(text: str) -> Iterator[str]:
+    yield from _private_keys(text)
+    yield from (match.group() for match in _BY_PREFIX.finditer(text))
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            name, value = match.lastgroup or "", (match.group(match.lastgroup or 0)).rstrip(".?!")
+            if _is_secret(name, value, match.group()[: match.start(name) - match.start()]):
+                yield value
+    yield from (match.group() for match in _CARD.finditer(text) if _checks(match.group()))
+
+
+def _private_keys(text: str) -> Iterator[str]:
+    """Private keys from their first line to their last."""
+    end = 0
+    for match in _PRIVATE_KEY.finditer(text):
+        if match.start() < end:
+            continue
+        closing = match.group().replace("BEGIN", "END", 1)
+        at = text.find(closing, match.end(), match.end() + LONGEST_SECRET)
+        end = at + len(closing) if at >= 0 else match.end() + LONGEST_SECRET
+        yield text[match.start() : end]
+
+
+def _is_secret(name: str, value: str, before: str) -> bool:
+    """Whether a value is one; `before` is the word that it stands beside, and what is between them."""
+    if (len(value) < SHORTEST and name != "login") or _SAYS_NOTHING.fullmatch(value):
+        return False
+    match name:
+        case "key":
+            return _looks_random(value)
+        case "password":
+            return before.rstrip(" \"'*`")[-1:] in ":=>：＝" or _is_no_word(value)
+        case _:
+            return True
+
+
+def _is_no_word(value: str) -> bool:
+    """Whether what follows "the password is" is more than a word: "required", "wrong", "in the safe"."""
+    return not (value.isalpha() and (value.islower() or value.istitle() or not value.isascii()))
+
+
+def _looks_random(value: str) -> bool:
+    mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return mixed and "/" not in value.strip("/")[:1] and _entropy(value) >= LEAST_ENTROPY
+
+
+def _entropy(value: str) -> float:
+    """Shannon entropy of the characters of a value, in bits each."""
+    counts = Counter(value).values()
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
+
+
+def _checks(number: str) -> bool:
+    """Whether the check digit of a card number is right (ISO/IEC 7812, the Luhn algorithm)."""
+    digits = [int(each) for each in number if each.isdigit()]
+    if not 13 <= len(digits) <= 19 or len(set(digits)) < 2:
+        return False
+    doubled = [sum(divmod(2 * each, 10)) for each in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

@@ -1,0 +1,186 @@
+"""Covering: which units a summary stands for next, and what it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxkit.core.conversation import Unit
+from ctxkit.core.items import Item, PartKind, Role
+from ctxkit.core.marks import is_marked
+from ctxkit.core.provider import Entry
+from ctxkit.core.view import View
+
+__all__ = ["ENVELOPE", "Covering", "cover", "max_summary_tokens", "summary_text"]
+
+ENVELOPE = 60
+"""Tokens of a summary beside its text, give or take a few: mark, title, fence, the entry around it."""
+
+DEFAULT_SHARE = 0.2
+"""Of the limit: the longest summary when neither a number nor the budget's summary region says."""
+
+FRESH_SHARE = 0.35
+"""Of what is summarised for the first time: what its part of a summary takes at most, or it gains too little."""
+
+
+@dataclass(frozen=True)
+class Covering:
+    """What one `Replace` covers.
+
+    Attributes:
+        view: the view that the units are of.
+        earlier: units that hold earlier summaries of the same strategy, oldest first.
+        fresh: the units that are summarised for the first time, oldest first.
+        complete: whether no further unit could have been taken.
+    """
+
+    view: View
+    earlier: tuple[Unit, ...]
+    fresh: tuple[Unit, ...]
+    complete: bool
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """The ids for `Replace`, in wire order."""
+        ids = {unit.id for unit in (*self.earlier, *self.fresh)}
+        return tuple(unit.id for unit in self.view.units if unit.id in ids)
+
+    @property
+    def tokens(self) -> int:
+        """What all of them take now."""
+        return sum(unit.tokens for unit in (*self.earlier, *self.fresh))
+
+    @property
+    def room(self) -> int:
+        """What a summary of them may take to be worth it: as much as earlier ones, and a share of what is fresh."""
+        return _room(sum(unit.tokens for unit in self.earlier), sum(unit.tokens for unit in self.fresh))
+
+    @property
+    def earlier_text(self) -> str:
+        """The texts of the earlier summaries, without mark and fence; "" when there is none."""
+        return "\n".join(summary_text(self.view, item) for unit in self.earlier for item in unit.items)
+
+    @property
+    def originals(self) -> tuple[Entry, ...]:
+        """The entries of the fresh units alone, as they arrived."""
+        return tuple(self.view.original(item) for unit in self.fresh for item in unit.items)
+
+
+def cover(view: View, *, kind: str, expected_tokens: int, keep_turns: int, least: int = 1) -> Covering | None:
+    """The oldest free units, as many as have to go for the target to be met, with the earlier summaries.
+
+    A past turn goes whole, as far as it is free. Other strategies' summaries stay.
+
+    Args:
+        kind: the strategy's kind; summaries that bear it are covered again.
+        expected_tokens: what the text that will stand for them takes at most.
+        keep_turns: the newest turns, whose units are taken only when all others are not enough.
+        least: fresh units to take at least: after a covering that was not enough, one more than it had.
+
+    Returns:
+        None when there is nothing fresh to cover.
+    """
+    free = view.free()
+    earlier = tuple(unit for unit in free if _is_earlier(unit, kind))
+    fresh = [unit for unit in free if not unit.synthetic]
+    if not fresh:
+        return None
+    spared = {turn.number for turn in view.turns[-keep_turns:]} if keep_turns else set[int]()
+    enough = max(_enough(view, earlier, fresh, expected_tokens), _surplus(view, fresh), least)
+    taken = fresh[:enough]
+    last = taken[-1].turn
+    if last != view.current_turn and last not in spared:
+        taken += [unit for unit in fresh[enough:] if unit.turn == last]
+    elif last == view.current_turn:
+        taken = _within_loop(view, fresh, len(taken))
+    return Covering(view, earlier, tuple(taken), len(taken) == len(fresh)) if taken else None
+
+
+def _within_loop(view: View, fresh: Sequence[Unit], enough: int) -> list[Unit]:
+    """At least `enough` units, so that what is left of a tool loop that began with thinking begins with thinking
+    (wire rule A16); when it does so nowhere, none of the current turn."""
+    loop = _loop(view)
+    if not (view.setting.meter.provider.thinks_first and loop and _thinks(loop[0])):
+        return list(fresh[:enough])
+    at = {unit.id: index for index, unit in enumerate(loop)}
+    for end in range(enough, len(fresh) + 1):
+        place = at.get(fresh[end - 1].id, -1)
+        if place + 1 < len(loop) and _thinks(loop[place + 1]):
+            return list(fresh[:end])
+    return [unit for unit in fresh if unit.turn != view.current_turn]
+
+
+def _loop(view: View) -> list[Unit]:
+    """The steps with calls behind the last words of a user."""
+    steps: list[Unit] = []
+    for unit in reversed(view.units):
+        if unit.turn != view.current_turn or unit.items[0].shape.role is Role.USER:
+            break
+        if any(item.shape.calls for item in unit.items):
+            steps.append(unit)
+    return steps[::-1]
+
+
+def _thinks(unit: Unit) -> bool:
+    return unit.parts[:1] == () or unit.parts[0].kind is PartKind.REASONING
+
+
+def _is_earlier(unit: Unit, kind: str) -> bool:
+    return unit.items[0].made == "summary" and unit.items[0].edited == kind
+
+
+def _enough(view: View, earlier: Sequence[Unit], fresh: Sequence[Unit], expected: int) -> int:
+    """How many fresh units have to go with the earlier summaries for every target to be met."""
+    left, held = dict(view.regions), sum(unit.tokens for unit in earlier)
+    rest = left.get("summary", 0) - held
+    gone = 0
+    for at, unit in enumerate(fresh):
+        for item in unit.items:
+            left[item.region] -= item.tokens
+        gone += unit.tokens
+        left["summary"] = rest + min(expected, _room(held, gone)) + ENVELOPE
+        if not view.over_with(left):
+            return at + 1
+    return len(fresh)
+
+
+def _room(earlier: int, fresh: int) -> int:
+    return max(0, earlier - ENVELOPE) + int(FRESH_SHARE * fresh)
+
+
+def _surplus(view: View, fresh: Sequence[Unit]) -> int:
+    """How many fresh units have to go for the turns to be as few as the budget says; a summary counts as one."""
+    if not view.surplus_turns:
+        return 0
+    live = [
+        turn.number
+        for turn in view.turns
+        if turn.number and any(unit.items[0].made != "summary" for unit in turn.units)
+    ]
+    limit = view.budget.context_limit or 0
+    going = set(live[: len(live) - max(0, limit - 1)])
+    return max((at + 1 for at, unit in enumerate(fresh) if unit.turn in going), default=0)
+
+
+def max_summary_tokens(view: View, *, kind: str, max_tokens: int | None = None) -> int:
+    """How long the text of a summary may be, in tokens, its envelope taken off; 0 where there is no room.
+
+    The cap of the budget's summary region less what others wrote in it, and no more than `max_tokens`; without
+    either a fifth of the limit.
+    """
+    caps = view.budget.caps(view.regions)
+    if "summary" not in caps:
+        return max_tokens if max_tokens is not None else int(view.budget.limit * DEFAULT_SHARE)
+    mine = sum(item.tokens for unit in view.units if _is_earlier(unit, kind) for item in unit.items)
+    room = max(0, caps["summary"] - view.regions.get("summary", 0) + mine - ENVELOPE)
+    return room if max_tokens is None else min(room, max_tokens)
+
+
+def summary_text(view: View, item: Item) -> str:
+    """The text inside the fence of a summary that the kernel wrote; "" for any other item."""
+    if item.made != "summary":
+        return ""
+    text = next((part.text for part in view.parts(item) if part.kind is PartKind.TEXT), "")
+    lines = text.split("\n")
+    fenced = len(lines) > 3 and lines[-1] == lines[1].replace("<", "</", 1)
+    return "\n".join(lines[2:-1]) if fenced and is_marked(text) else ""

@@ -1,0 +1,110 @@
+"""Results: what of a tool's answer goes into one line of a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ctxkit.literals import Rank, as_json, rank, telling
+from ctxkit.summaries.cues import commands
+from ctxkit.summaries.prose import one_line
+
+__all__ = ["result_pieces"]
+
+LONGEST_LINE = 360
+"""Characters of a line about one result."""
+
+LONGEST_VALUE = 80
+"""Characters of a value in it, and of the arguments that are repeated."""
+
+MOST_FIELDS = 6
+"""Fields of one record."""
+
+MOST_RECORDS = 200
+"""Records of one result that are looked at, and lines of one that is no JSON."""
+
+MAX_DEPTH = 20
+"""Levels of nesting below which nothing is read."""
+
+
+def result_pieces(text: str, call: str, said: Callable[[str], bool]) -> tuple[str, list[str]]:
+    """What a result was asked for, and its records or telling lines, as many as fit into a line of a summary.
+
+    A record is the fields of one object, `name=value`, the likeliest to be needed; fields of two objects are never
+    mixed. What tells its reader what to do is left out.
+
+    Args:
+        text: the result.
+        call: the arguments that the tool was given, as JSON text.
+        said: whether a record or line was given before.
+    """
+    arguments = as_json(call)
+    given = _fields(arguments) if isinstance(arguments, dict) else []
+    value = as_json(text)
+    found = (one_line(line) for line in telling(text)) if value is None else _records(value, frozenset(given))
+    pieces = (piece for piece in islice(found, MOST_RECORDS) if not said(piece) and not commands(piece))
+    told = _fitting(list(dict.fromkeys(pieces)), LONGEST_LINE)
+    asked = ", ".join(_fitting(given, LONGEST_VALUE))
+    return f"({asked}) " if asked else "", told
+
+
+def _records(value: Any, given: frozenset[str], key: str = "", depth: int = 0) -> Iterator[str]:
+    """The records in a JSON value, outer ones first, without the fields that are `given`."""
+    if depth > MAX_DEPTH:
+        return
+    match value:
+        case dict():
+            yield from _record(value, given, key)
+            for name, each in value.items():
+                if isinstance(each, dict | list):
+                    yield from _records(each, given, _name(name), depth + 1)
+        case list():
+            plain = [each for each in value if not isinstance(each, dict | list)]
+            shown = ", ".join(_fitting([_shown(each) for each in plain], LONGEST_VALUE))
+            yield from _record({key: shown}, given, "")
+            for each in value:
+                if isinstance(each, dict):
+                    yield from _records(each, given, "", depth + 1)
+                elif isinstance(each, list):
+                    yield from _records(each, given, key, depth + 1)
+        case _:
+            yield from _record({key: value}, given, "")
+
+
+def _record(record: dict[str, Any], given: frozenset[str], key: str) -> Iterator[str]:
+    """The fields of one object behind its key, which they may not name themselves."""
+    fields = [field for field in _fields(record) if field not in given]
+    if fields:
+        named = not key or any(_shown(each) == key for each in record.values())
+        yield ("" if named else f"{key}: ") + ", ".join(fields)
+
+
+def _fields(record: dict[str, Any]) -> list[str]:
+    """The likeliest fields of a record, in their order."""
+    weighed = []
+    for at, (name, value) in enumerate(record.items()):
+        if isinstance(value, dict | list | bool) or value is None:
+            continue
+        shown, level = _shown(value), rank(name, value)
+        if level >= Rank.FACT and 0 < len(shown) <= LONGEST_VALUE and not commands(shown):
+            weighed.append((-level, at, f"{_name(name)}={shown}" if name else shown))
+    return [pair for _, pair in sorted((at, pair) for _, at, pair in sorted(weighed)[:MOST_FIELDS])]
+
+
+def _name(name: str) -> str:
+    return one_line(name)[:LONGEST_VALUE]
+
+
+def _shown(value: Any) -> str:
+    return one_line(str(value))
+
+
+def _fitting(pieces: Sequence[str], room: int) -> list[str]:
+    """The first pieces, as many as fit; one that is too long is stepped over."""
+    kept = []
+    for piece in pieces:
+        if len(piece) + 2 <= room:
+            kept.append(piece)
+            room -= len(piece) + 2
+    return kept

@@ -1,0 +1,343 @@
+"""Salience: which sentences of a conversation a summary keeps, who said them, and where they belong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from typing import Literal
+
+from ctxkit.core.conversation import Unit
+from ctxkit.core.items import Item, Part, PartKind, Role
+from ctxkit.core.view import View
+from ctxkit.summaries import cues
+from ctxkit.summaries.cues import binds as binding
+from ctxkit.summaries.language import Language
+from ctxkit.summaries.prose import content, is_prose, normal, one_line, sentences
+from ctxkit.summaries.results import result_pieces
+from ctxkit.summaries.specifics import Kind, Specific, specifics
+
+__all__ = [
+    "Said",
+    "Salient",
+    "Speaker",
+    "binding",
+    "label",
+    "said",
+    "salient",
+    "sentences",
+    "unlabelled",
+    "worth",
+]
+
+Speaker = Literal["user", "assistant", "tool", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text and who it is from.
+
+    Attributes:
+        by: "user", "assistant", "tool", or "system" for system text in the middle of a conversation.
+        text: as it arrived.
+        tool: the tool's name.
+        call: the arguments that the tool was given, as JSON text.
+    """
+
+    by: Speaker
+    text: str
+    tool: str = ""
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Salient:
+    """A labelled line for a summary: its section, and what it is worth."""
+
+    section: str
+    line: str
+    worth: float
+
+
+LABELS: dict[Language, dict[Speaker, str]] = {
+    "en": {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"},
+    "zh": {"user": "用户", "assistant": "助手", "tool": "工具", "system": "系统"},
+}
+_SPEAKERS: dict[str, Speaker] = {
+    name: speaker for names in LABELS.values() for speaker, name in names.items()
+}
+_LABEL = re.compile(rf"({'|'.join(_SPEAKERS)})(?: [^\s:：]{{1,80}})?[:：] ?")
+_NAME = re.compile(r"[^\w.-]+")
+
+WORTH_OF: dict[str, float] = {"user": 3.0, "": 2.5, "system": 2.5, "assistant": 2.0, "tool": 1.0}
+"""What a line is worth by who said it; "" is a line that names nobody."""
+
+WORTH_IN: dict[str, float] = {"goal": 1.5, "decisions": 1.5, "done": 1.0, "open": 1.0, "exact": 6.0}
+"""And more for the section in which it stands."""
+
+BINDING_WORTH = 3.0
+"""And more for what binds, if a person said it; half of it for the assistant, nothing for tools."""
+
+SPECIFIC_WORTH = 0.5
+MOST_SPECIFICS_WORTH = 1.5
+"""And more for each identifier, amount, date, path and the like in it, up to this."""
+
+REPEATED_WORTH = 2.0
+"""And less when all of its content was said before."""
+
+TELLING_CONTENT = 8
+"""Words of content that are worth one point; fewer are worth less, more are not."""
+
+WORTHLESS_LENGTH = 300
+"""Characters that cost a line one point: what it takes away from others."""
+
+MOST_LINES: dict[Speaker, int] = {"user": 8, "system": 8, "assistant": 4}
+"""Lines of one message: a long answer has no more to say than several short ones."""
+
+CHAT_SENTENCES = 3
+"""Sentences of an answer up to which it is one of a chat, in which the assistant's plain statements count."""
+
+MOST_SENTENCES = 400
+"""Sentences of one message that are read."""
+
+LONGEST_QUESTION = 400
+"""Characters at the end of a message in which its question is looked for."""
+
+ASKED: dict[Language, str] = {"en": '(asked: "{}")', "zh": "（问：“{}”）"}
+"""What stands behind a short answer."""
+
+LEAST_CONTENT = 3
+"""Words of content that a user's statement has to have when nothing else speaks for it."""
+
+
+def said(view: View, units: Sequence[Unit]) -> tuple[Said, ...]:
+    """What users, the assistant and tools said in units, from the originals, in order; calls go with their results.
+
+    Reasoning and what ctxkit wrote is left out.
+    """
+    return tuple(each for unit in units for each in _said_in(view, unit))
+
+
+def _said_in(view: View, unit: Unit) -> Iterator[Said]:
+    asked: list[Part] = []
+    for item in unit.items:
+        if item.synthetic:
+            continue
+        shape, parts = view.setting.meter.read(view.original(item))
+        names = {call.id: call.name for call in shape.calls}
+        for part in parts:
+            if part.kind is PartKind.ARGUMENTS:
+                asked.append(replace(part, name=part.name or names.get(part.call, "")))
+            elif part.kind is PartKind.RESULT:
+                call = _answered(part, asked)
+                yield Said("tool", part.text, part.name or call.name, call.text)
+            elif part.kind is PartKind.TEXT and part.text.strip():
+                yield Said(_speaker(item), part.text)
+
+
+def _answered(result: Part, asked: list[Part]) -> Part:
+    """The arguments of the call that a result answers: by its id, without one by name and position."""
+    for at, call in enumerate(asked):
+        if call.call == result.call and (result.call is not None or result.name in ("", call.name)):
+            return asked.pop(at)
+    return Part((), PartKind.ARGUMENTS, None)
+
+
+def _speaker(item: Item) -> Speaker:
+    match item.shape.role:
+        case Role.USER:
+            return "user"
+        case Role.TOOL:
+            return "user" if item.shape.words else "tool"
+        case Role.SYSTEM:
+            return "system"
+        case _:
+            return "assistant"
+
+
+def label(by: Speaker, language: Language, tool: str = "") -> str:
+    """What stands before a line to tell who said it: `user: `, `assistant: `, `tool get_order: `."""
+    name = LABELS[language][by]
+    tool = _NAME.sub("_", tool)[:80]
+    return f"{name} {tool}: " if tool else f"{name}: "
+
+
+def unlabelled(line: str) -> tuple[Speaker | Literal[""], str]:
+    """Who said a line, "" where no label tells, and the line without its label."""
+    found = _LABEL.match(line)
+    return (_SPEAKERS[found.group(1)], line[found.end() :]) if found else ("", line)
+
+
+def salient(spoken: Sequence[Said], language: Language, known: Collection[str] = ()) -> tuple[Salient, ...]:
+    """Labelled lines worth keeping, in the order in which they were said.
+
+    Args:
+        spoken: see `said`.
+        language: of the labels.
+        known: lines of an earlier summary; what they say is not said again.
+    """
+    heard = _Heard(known)
+    lines: list[Salient] = []
+    goal_known, asked = bool(known), ""
+    for each in spoken:
+        if each.by == "tool":
+            lines.extend(_of_tool(each, language, heard))
+            continue
+        told = list(_of_person(each, language, heard, asked=asked, first=not goal_known))
+        goal_known = goal_known or any(line.section == "goal" for line in told)
+        lines.extend(_best(told, MOST_LINES[each.by]))
+        asked = _question(each) if each.by == "assistant" else ""
+    return tuple(lines)
+
+
+def _best(lines: Sequence[Salient], most: int) -> list[Salient]:
+    """The lines of most worth, in their order."""
+    ranked = sorted(range(len(lines)), key=lambda at: (-lines[at].worth, at))
+    return [lines[at] for at in sorted(ranked[:most])]
+
+
+@lru_cache(maxsize=4096)
+def worth(line: str, section: str) -> float:
+    """What a labelled line in a section is worth beside others, higher is better; age left aside."""
+    by, text = unlabelled(line)
+    value = WORTH_OF[by] + WORTH_IN.get(section, 0.0)
+    if by != "tool" and binding(text):
+        value += BINDING_WORTH if by in ("user", "") else BINDING_WORTH / 2
+    if by in ("user", "") and cues.prefers(text):
+        value += 1.0
+    value += min(MOST_SPECIFICS_WORTH, SPECIFIC_WORTH * sum(1 for _ in _carried(text)))
+    if cues.asks(text) and section != "goal":
+        value -= 1.5
+    return value + min(1.0, len(content(text)) / TELLING_CONTENT) - len(text) / WORTHLESS_LENGTH
+
+
+def _carried(text: str) -> Iterator[Specific]:
+    """The specifics of a sentence that are no sentence themselves."""
+    return (each for each in specifics(text) if each.kind is not Kind.CONSTRAINT)
+
+
+class _Heard:
+    """What was said before: words, pairs and identifiers of lines, and whole lines."""
+
+    def __init__(self, known: Collection[str]) -> None:
+        self._words: set[str] = set()
+        self._lines: set[str] = set()
+        for line in known:
+            self.add(unlabelled(line)[1])
+
+    def add(self, text: str) -> None:
+        """Remember what a text says."""
+        self._lines.add(normal(text))
+        self._words.update(content(text))
+
+    def has(self, text: str) -> bool:
+        """Whether the very same was said."""
+        return normal(text) in self._lines
+
+    def novelty(self, text: str) -> float:
+        """The share of its content that was not said; 0 for a text without any."""
+        words = content(text)
+        return sum(word not in self._words for word in words) / len(words) if words else 0.0
+
+
+LEAST_NOVELTY = 0.25
+"""Of the content of a sentence: with less that is new it is not kept, unless it binds."""
+
+
+def _of_person(
+    each: Said, language: Language, heard: _Heard, *, asked: str, first: bool
+) -> Iterator[Salient]:
+    """What a person or the assistant said, sentence by sentence; a short answer with the question before it."""
+    told = list(islice(sentences(each.text), MOST_SENTENCES))
+    if each.by == "user" and asked and len(told) <= 2 and len(content(each.text)) < 2 * LEAST_CONTENT:
+        answer = _answer(one_line(each.text), asked, language, heard)
+        if answer is not None:
+            yield answer
+            return
+    chat = len(told) <= CHAT_SENTENCES
+    for sentence in told:
+        line = _line(each.by, sentence, language, heard, first=first and each.by == "user", chat=chat)
+        if line is not None:
+            yield line
+
+
+def _question(each: Said) -> str:
+    """The question on which a message of the assistant ends, "" when it ends on none."""
+    last = ""
+    for sentence in sentences(each.text[-LONGEST_QUESTION:]):
+        last = sentence if cues.wonders(sentence) and is_prose(sentence) else last
+    return one_line(last)
+
+
+def _answer(said: str, asked: str, language: Language, heard: _Heard) -> Salient | None:
+    """A short answer with its question: without it nobody knows what the yes was for."""
+    thanks = cues.is_small_talk(said) and not cues.assents(said)
+    if thanks or cues.asks(said) or heard.has(f"{said} {asked}"):
+        return None
+    agrees = cues.assents(said) and cues.offers(asked)
+    if not (agrees or content(asked)):
+        return None
+    heard.add(f"{said} {asked}")
+    section = "decisions" if agrees else "facts"
+    line = f"{label('user', language)}{said} {ASKED[language].format(asked)}"
+    return Salient(section, line, worth(line, section))
+
+
+def _line(
+    by: Speaker, sentence: str, language: Language, heard: _Heard, *, first: bool, chat: bool
+) -> Salient | None:
+    """A sentence as a line, None when it is not worth one."""
+    if heard.has(sentence) or sentence.rstrip("*_ ").endswith((":", "：")) or not is_prose(sentence):
+        return None
+    section = _of_assistant(sentence, chat=chat) if by == "assistant" else _section(sentence, first=first)
+    novelty = heard.novelty(sentence)
+    if not section or (novelty < LEAST_NOVELTY and not binding(sentence)):
+        return None
+    heard.add(sentence)
+    line = label(by, language) + one_line(sentence)
+    repeated = 0.0 if binding(sentence) else REPEATED_WORTH * (1 - novelty)
+    return Salient(section, line, worth(line, section) - repeated)
+
+
+def _section(sentence: str, *, first: bool) -> str:
+    """Where a user's sentence belongs, "" when it carries nothing."""
+    carries = next(_carried(sentence), None) is not None
+    if cues.decides(sentence):
+        return "decisions"
+    if cues.reports_done(sentence):
+        return "done"
+    if cues.requests(sentence) and (first or carries or cues.prefers(sentence) or not cues.asks(sentence)):
+        return "goal"
+    if cues.reports_open(sentence):
+        return "open"
+    if carries or binding(sentence) or cues.prefers(sentence):
+        return "facts"
+    least = 2 * LEAST_CONTENT if cues.is_small_talk(sentence) else LEAST_CONTENT
+    return "" if cues.asks(sentence) or len(content(sentence)) < least else "facts"
+
+
+def _of_assistant(sentence: str, *, chat: bool) -> str:
+    """Where a sentence of the assistant belongs, "" when it carries nothing; in a chat its plain answers do."""
+    if cues.is_small_talk(sentence) or cues.asks(sentence) or cues.narrates(sentence):
+        return ""
+    carries = next(_carried(sentence), None) is not None
+    tells = carries or len(content(sentence)) >= LEAST_CONTENT
+    if cues.commits(sentence):
+        return "decisions"
+    if cues.reports_done(sentence):
+        return "done" if tells else ""
+    if cues.reports_open(sentence):
+        return "open"
+    return "facts" if carries or binding(sentence) or (chat and tells) else ""
+
+
+def _of_tool(each: Said, language: Language, heard: _Heard) -> Iterator[Salient]:
+    """One line for a result, with the records or sentences in it that are likely to be needed and were not said."""
+    asked, told = result_pieces(each.text, each.call, heard.has)
+    for piece in told:
+        heard.add(piece)
+    if told:
+        line = label("tool", language, each.tool) + asked + "; ".join(told)
+        yield Salient("facts", line, worth(line, "facts"))

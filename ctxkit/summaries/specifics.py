@@ -1,0 +1,319 @@
+"""Specifics: what of a text a summary must keep verbatim, and whether it did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ctxkit.literals import LONGEST_KEY
+from ctxkit.summaries.cues import asks, binds
+from ctxkit.summaries.prose import normal, sentences
+
+__all__ = ["Kind", "Specific", "foreign", "missing", "specifics"]
+
+
+class Kind(StrEnum):
+    """What a specific is."""
+
+    URL = "url"
+    EMAIL = "email"
+    COMMAND = "command"
+    PATH = "path"
+    HOST = "host"
+    """A host or address with its port."""
+    DATE = "date"
+    TIME = "time"
+    PHONE = "phone"
+    VERSION = "version"
+    CODE = "code"
+    """An error, its class or code."""
+    AMOUNT = "amount"
+    """A number with its currency or unit, or one that is written as an amount: 1,234.56."""
+    IDENTIFIER = "identifier"
+    """Order numbers, UUIDs, hashes, serial numbers, names in code."""
+    CONSTRAINT = "constraint"
+    """A sentence that forbids, requires or limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specific:
+    """Text that has to survive as it stands, and what it is."""
+
+    kind: Kind
+    text: str
+
+
+_NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}(?!\d)|\d{1,18}+(?!\d))(?:\.\d{1,12}+)?"
+_CURRENCY = r"(?:US\$|HK\$|[$€£¥￥₹₩]|(?:USD|EUR|GBP|CNY|RMB|JPY|HKD|CHF|CAD|AUD|INR)\b)"
+_UNIT = (
+    r"(?:万元|亿元|美元|欧元|英镑|日元|港元|港币|块钱|元|块|万|亿|毛|个小时|小时|分钟|秒|天|个月|年|周|岁|晚|人|位|间|张|次|台|份|箱|件|公里|千米|米|厘米"
+    r"|平方米|平米|公斤|千克|克|毫克|毫升|升|度|分|折|层|楼|[%％‰]|°[CF]?"
+    r"|(?:percent|dollars?|euros?|pounds?|cents?|bucks|USD|EUR|GBP|CNY|RMB|JPY|HKD|CHF|CAD|AUD|INR|kg|mg|mcg|g|ml|l|km|cm|mm|m|mi|miles?|ft|feet"
+    r"|inch(?:es)?|lbs?|oz|[KMGT]i?B|bytes|ms|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?|nights?|people|persons?|guests?"
+    r"|passengers?|adults?|children|bags?|tickets?|items?|units?|tokens?|times|stars?|points?|rooms?|bedrooms?|[GM]Hz|kWh|mph|km/h|k|million"
+    r"|billion)(?![A-Za-z0-9_]))"
+)
+_COUNT = r"(?:once|twice|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|hundred|half an?)"
+_MONTH = r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?"
+_AM = r"(?:\s?[AaPp](?:\.[Mm]\.|[Mm]\b))"
+_TOOLS = (
+    "git|pip3?|npm|npx|yarn|pnpm|docker|kubectl|helm|python3?|pytest|tox|ruff|mypy|uv|poetry|conda|curl|wget|make|cmake|cargo|go|apt|apt-get|brew|ssh"
+    "|scp|rsync|cd|ls|rm|cp|mv|mkdir|cat|grep|sed|awk|find|tar|chmod|chown|export|source|psql|mysql|sqlite3|redis-cli|systemctl|sudo|terraform|aws"
+    "|gcloud|az|node|java|mvn|gradle|gcc|bash|sh|echo|touch"
+)
+
+_PATTERN = re.compile(
+    "|".join(
+        f"(?P<{name}>{pattern})"
+        for name, pattern in {
+            "url": r"\b(?:https?|ftps?|sftp|ssh|wss?|git|s3|gs|file|postgres(?:ql)?|mysql|redis|mongodb(?:\+srv)?|amqp)://"
+            r"[^\s\u3000<>\"'`{}|\\^，。；：！？、（）《》【】「」]++",
+            "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}+@[A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}+",
+            "code_span": r"(?<!`)`[^`\n]{2,300}+`(?!`)",
+            "command": rf"^[ \t]{{0,40}}+(?:[$%] )?+(?:{_TOOLS}) [^\n]{{1,300}}$",
+            "date": rf"(?<![\d.])(?:\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}}"
+            rf"|\d{{1,2}}\.\d{{1,2}}\.\d{{4}})(?![\d/-])|\d{{4}}年(?:\d{{1,2}}月(?:\d{{1,2}}[日号])?)?|\d{{1,2}}月(?:\d{{1,2}}[日号]?)"
+            rf"|\b{_MONTH} {_DAY}(?:,? \d{{4}}\b)?|\b{_DAY} (?:of )?{_MONTH}(?![A-Za-z])(?:,? \d{{4}}\b)?|\b{_MONTH} \d{{4}}\b"
+            r"|\b(?:(?:next|last|this) )?(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[下上本这]?(?:周|星期|礼拜)[一二三四五六日天]",
+            "time": rf"(?<![\d:.]){_CLOCK}(?![\d:]){_AM}?|(?<![\d:.])\d{{1,2}}{_AM}|(?:凌晨|早上|上午|中午|下午|晚上|傍晚)\d{{1,2}}[点时](?:\d{{1,2}}分?|半)?"
+            r"|(?<![\d.])\d{1,2}点(?:\d{1,2}分?|半|钟)?",
+            "phone": r"(?<![\w+])\+\d{1,3}[ -]?(?:\(\d{1,4}\)[ -]?)?\d{1,4}(?:[ -]?\d{2,4}){1,5}(?!\d)|(?<!\w)\(\d{3}\) ?\d{3}-\d{4}(?!\d)"
+            r"|(?<![\w-])(?:\d{3}-\d{3}-\d{4}|0\d{2,3}-\d{7,8}|1[3-9]\d{9}|400-\d{3}-?\d{4})(?![\w-])",
+            "named_version": r"\b(?:version|release|Python|Node(?:\.js)?|Java|Go|Rust|PHP|Ruby|Ubuntu|Debian|Django|PostgreSQL|Redis|Kubernetes) v?"
+            r"\d{1,4}(?:\.\d{1,6}){1,3}+(?![\w.]*\w)|版本号?[ :：]?v?\d{1,4}(?:\.\d{1,6}){1,3}+",
+            "named_code": r"\b(?:HTTP|error(?: code)?|status(?: code)?|exit code|code|errno)[ :=#]{1,3}-?\d{1,6}\b|错误[码代]?[ :：]{0,2}-?\d{1,6}",
+            "amount": rf"(?<![\w.,-]){_CURRENCY}\s?{_NUMBER}(?:\s?(?:{_UNIT}))?|(?<![A-Za-z0-9_.,/#-]){_NUMBER}[ -]?(?:多|几)?{_UNIT}"
+            r"|(?<![\w.,-])\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,12})?(?![\w,])|(?<![\w.,-])\d{1,12}\.\d\d(?![\w.])"
+            rf"|\b{_COUNT} (?:a |an |per |times (?:a|an|per) )?(?:second|minute|hour|day|night|week|month|year|pack|pill|tablet|dose|dollar|euro|pound"
+            r"|percent|mile|person|people|guest|adult|child|bag|ticket|room|bedroom|star)(?:s|ren)?\b"
+            r"|[一二两三四五六七八九十百千零]{1,8}(?:万|亿)?(?:元|块钱?|美元|天|晚|个小时|小时|分钟|个月|公里|岁)",
+            "token": r"(?<![A-Za-z0-9_#@~./\\:+%&=-])[A-Za-z0-9_#@~./\\:+%&=-]{2,}+",
+        }.items()
+    ),
+    re.MULTILINE | re.ASCII,
+)
+_KINDS = {"named_version": Kind.VERSION, "named_code": Kind.CODE}
+
+_EXTENSION = re.compile(r"[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}(?::\d+)?")
+_FILE = re.compile(
+    r"[\w@+.-]+\.(?:py|pyi|js|jsx|ts|tsx|json|jsonl|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tsv|xlsx?|docx?|pptx?|pdf|png|jpe?g|gif|svg|html?|css|scss"
+    r"|java|kt|go|rs|rb|php|c|h|cc|cpp|hpp|cs|sh|bash|sql|db|sqlite|log|xml|zip|tar|gz|tgz|lock|env|ipynb|proto|tf)(?::\d+)?"
+)
+_HOST = re.compile(
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?:/\d{1,2})?|(?:localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+):\d{2,5})"
+)
+_DOMAIN = re.compile(
+    r"(?:[A-Za-z0-9-]+\.)+(?:com|org|net|io|cn|dev|ai|app|gov|edu|co|uk|de|fr|jp|example|local|internal)(?:/[^\s]*)?"
+)
+_VERSION = re.compile(
+    r"(?:[A-Za-z][\w.-]*(?:==|@))?v?\d{1,4}\.\d{1,6}\.\d{1,6}(?:[.+-]?[A-Za-z0-9]+){0,4}|v\d{1,4}(?:\.\d{1,6}){0,2}"
+    r"|[A-Za-z][\w.-]*(?:==|@)v?\d[\w.]*"
+)
+_CODE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning)|E[A-Z]{4,}|ERR[_-]\w+")
+_ORDINARY = re.compile(
+    r"\d+(?:st|nd|rd|th|s|x|k|K|m|h)|[A-Za-z]\d|\d[A-Za-z]|\d{1,3}-\d{1,3}|\d+(?:\.\d+)?[+%-]*"
+)
+
+
+def specifics(text: str) -> tuple[Specific, ...]:
+    """The specifics of a text, each once, in the order in which they stand. Linear time on any text."""
+    found = sorted((*_marked(text), *_constraints(text)), key=lambda each: each[0])
+    return tuple(dict.fromkeys(specific for _, specific in found))
+
+
+def foreign(summary: str, sources: Iterable[str]) -> tuple[str, ...]:
+    """Identifier-like specifics of a summary that stand in no source: invented, or with a character changed.
+
+    Identifiers, addresses, paths, phone numbers, versions and codes; sums of money by their number, so that
+    1,234.56 and 1234.56 are the same.
+    """
+    known = _Known(sources)
+    return tuple(each.text for each in specifics(summary) if each.kind in _CHECKED and not known.has(each))
+
+
+def missing(summary: str, locked: Iterable[Specific]) -> tuple[Specific, ...]:
+    """Those of `locked` that do not stand in the summary verbatim, white space and the case of clauses aside."""
+    known = _Known((summary,))
+    return tuple(each for each in locked if not known.has(each))
+
+
+LONG_CLAUSE = 100
+"""Bytes of a sentence above which only its clauses that constrain are locked: 100 English, 33 Chinese letters."""
+
+_COMMA = re.compile(r"[,;](?=\s)|[，；]")
+
+_CHECKED = frozenset(Kind) - {Kind.CONSTRAINT, Kind.COMMAND, Kind.DATE, Kind.TIME}
+_MONEY = re.compile(rf"{_CURRENCY}|元|块|dollars?|euros?|pounds?|USD|EUR|GBP|CNY|RMB")
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+class _Known:
+    """Texts in which specifics are looked up."""
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        self._texts = tuple(sources)
+        self._numbers: frozenset[str] | None = None
+        self._normal: str | None = None
+
+    def has(self, specific: Specific) -> bool:
+        """Whether a specific stands there, and not merely as a piece of a longer one."""
+        if any(_stands(specific.text, text) for text in self._texts):
+            return True
+        match specific.kind:
+            case Kind.CONSTRAINT | Kind.COMMAND:
+                return normal(specific.text) in self._whole()
+            case Kind.AMOUNT:
+                return self._has_amount(specific.text)
+            case _:
+                return False
+
+    def _has_amount(self, text: str) -> bool:
+        """Amounts count by their number; those that are no money have to be looked for nowhere."""
+        numbers = _numbers(text)
+        if self._numbers is None:
+            self._numbers = frozenset(each for text in self._texts for each in _numbers(text))
+        return not numbers or numbers <= self._numbers
+
+    def _whole(self) -> str:
+        if self._normal is None:
+            self._normal = "\n".join(normal(text) for text in self._texts)
+        return self._normal
+
+
+def _numbers(text: str) -> frozenset[str]:
+    """The numbers of a text without thousands separators and without zeros behind the point."""
+    plain = (match.group().replace(",", "") for match in _DIGITS.finditer(text))
+    return frozenset(each.rstrip("0").rstrip(".") if "." in each else each for each in plain)
+
+
+def _stands(piece: str, text: str) -> bool:
+    """Whether `piece` stands in `text` with no letter or digit of its own sort directly beside it."""
+    at = text.find(piece)
+    while at >= 0:
+        end = at + len(piece)
+        if not (_joins(text[at - 1 : at], piece[0]) or _joins(text[end : end + 1], piece[-1])):
+            return True
+        at = text.find(piece, end)
+    return False
+
+
+def _joins(neighbour: str, edge: str) -> bool:
+    return neighbour.isascii() and neighbour.isalnum() and edge.isascii() and edge.isalnum()
+
+
+def _constraints(text: str) -> Iterator[tuple[int, Specific]]:
+    at = 0
+    for sentence in sentences(text):
+        found = text.find(sentence, at)
+        at = found + len(sentence) if found >= 0 else at
+        if binds(sentence) and not asks(sentence):
+            clauses = (
+                _clauses(sentence) if len(sentence.encode("utf-8", "replace")) > LONG_CLAUSE else [sentence]
+            )
+            yield from ((max(found, 0), Specific(Kind.CONSTRAINT, each)) for each in clauses if binds(each))
+
+
+def _clauses(sentence: str) -> list[str]:
+    return [clause.strip() for clause in _COMMA.split(sentence)]
+
+
+def _marked(text: str) -> Iterator[tuple[int, Specific]]:
+    """What is a specific by its looks, and where it stands."""
+    for match in _PATTERN.finditer(text):
+        name, found = match.lastgroup or "", match.group()
+        specific = _read(name, found)
+        if specific is not None and specific.text:
+            yield match.start(), specific
+
+
+def _read(name: str, text: str) -> Specific | None:
+    match name:
+        case "token":
+            return _token(text)
+        case "code_span":
+            return _code_span(text[1:-1].strip())
+        case "command":
+            return _command(text.strip())
+        case "url":
+            return Specific(Kind.URL, text.rstrip(".,;:!?)]*_~"))
+        case _:
+            return Specific(_KINDS[name] if name in _KINDS else Kind(name), text.strip())
+
+
+def _code_span(text: str) -> Specific | None:
+    """What stands between backticks is meant verbatim."""
+    if not text:
+        return None
+    if re.search(r"\s", text):
+        return Specific(Kind.COMMAND, text)
+    return _token(text) or Specific(Kind.IDENTIFIER, text)
+
+
+def _command(text: str) -> Specific | None:
+    """A line that begins with a tool's name is a command when it has a prompt, an option, a path or a file."""
+    plain = text[2:] if text[:2] in ("$ ", "% ") else text
+    looks = plain is not text or re.search(r"\s--?[A-Za-z]|[/\\=|]|\w\.\w{1,5}(?:\s|\Z)|==", plain)
+    prose = plain.rstrip()[-1:] in ".?!。？！" or ", " in plain
+    return Specific(Kind.COMMAND, plain) if looks and not prose else None
+
+
+def _token(token: str) -> Specific | None:
+    """What a run of characters without white space is, if it is a specific at all."""
+    text = _trimmed(token)
+    if not 2 <= len(text) <= LONGEST_KEY:
+        return None
+    kind = _kind_of(text)
+    return None if kind is None else Specific(kind, text)
+
+
+def _trimmed(token: str) -> str:
+    text = token.rstrip(".:=&+-@%#~\\")
+    return text.lstrip(":=&+%-") if not text.startswith("--") else text
+
+
+def _kind_of(text: str) -> Kind | None:
+    if text.isalpha():
+        return Kind.CODE if _CODE.fullmatch(text) else None
+    if _HOST.fullmatch(text):
+        return Kind.HOST
+    if _CODE.fullmatch(text):
+        return Kind.CODE
+    if _is_path(text):
+        return Kind.PATH
+    if _VERSION.fullmatch(text):
+        return Kind.VERSION
+    if _DOMAIN.fullmatch(text):
+        return Kind.URL
+    return Kind.IDENTIFIER if _is_identifier(text) else None
+
+
+def _is_path(text: str) -> bool:
+    if _FILE.fullmatch(text):
+        return True
+    pieces = [piece for piece in re.split(r"[/\\]", text) if piece]
+    if not pieces or (len(pieces) == 1 and text == pieces[0]):
+        return False
+    rooted = text[0] in "/~" or text.startswith(("./", "../", ".\\")) or text[1:3] == ":\\"
+    named = any(re.search(r"[A-Za-z]", piece) for piece in pieces)
+    return named and (rooted or bool(_EXTENSION.fullmatch(pieces[-1])) or len(pieces) > 2)
+
+
+def _is_identifier(text: str) -> bool:
+    bare = text.lstrip("#@")
+    digits = sum(character.isdigit() for character in bare)
+    if digits == len(bare):
+        return digits >= 5 or (text[0] == "#" and digits > 0)
+    if _ORDINARY.fullmatch(bare):
+        return False
+    if digits:
+        return len(bare) >= 4 and any(character.isalpha() for character in bare) and not _is_sum(bare)
+    return "_" in bare.strip("_") and any(character.isalpha() for character in bare)
+
+
+def _is_sum(text: str) -> bool:
+    """`a=1`, `x:2`: an assignment, not a name."""
+    return bool(re.fullmatch(r"[A-Za-z]{1,12}[:=]\d{1,4}", text))

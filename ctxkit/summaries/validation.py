@@ -1,0 +1,146 @@
+"""Validation: what a model wrote as a summary, made safe to stand for what it was made from, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ctxkit.errors import ModelCallError
+from ctxkit.summaries.answers import BLANK, content_of, faults, words_said
+from ctxkit.summaries.exact import fitted, locked
+from ctxkit.summaries.language import Language, language_of
+from ctxkit.summaries.origins import Origins
+from ctxkit.summaries.prose import LONGEST, normal
+from ctxkit.summaries.salience import Said, label, sentences
+from ctxkit.summaries.sections import SECTIONS, Sections, merged, parse, written
+
+__all__ = ["LEAST_TOKENS", "Checked", "checked"]
+
+LEAST_TOKENS = 24
+"""Tokens of the shortest text that says anything."""
+
+NAMED = 24
+"""Values without room that are named one by one; of the others only the number is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A summary that may stand for its sources.
+
+    Attributes:
+        text: what to write.
+        notes: what was taken out, moved or found no room, one sentence each; for the report.
+        too_long: what the model wrote was above `max_tokens`, and lines of it had to go.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+    too_long: bool = False
+
+
+def checked(
+    answer: str,
+    *,
+    sources: Sequence[Said],
+    max_tokens: int,
+    count: Callable[[str], int],
+    complete: bool = True,
+    earlier: str = "",
+    words: str | None = None,
+    sent: str | None = None,
+    required: Collection[str] = (),
+    ignore: Collection[str] = (),
+    request: str = "",
+) -> Checked:
+    """The summary in a model's answer, fit to stand for what was said.
+
+    An answer that is no summary is refused: blank, a refusal, the text of an error, cut off, in another language, made
+    from less than it stands for. One that is, is mended: values that are in no source are marked, instructions that
+    only a tool's text has are left out, what only tools said is neither goal nor decision, every value that has to
+    survive verbatim is there, and whole lines go until it is short enough.
+
+    Args:
+        answer: as the model wrote it.
+        sources: all that it is to stand for; see `ctxkit.summaries.salience.said`.
+        max_tokens: of the text.
+        count: tokens of a text.
+        complete: False when the model was stopped before it came to an end.
+        earlier: the summary that it goes on from. Its lines stay; the answer adds to them.
+        words: what people said, which tells the language; by default what they said in `sources`.
+        sent: what the model was shown, where that is known: every line of the sources has to be in it, in order.
+        required: sections (names in `SECTIONS`) that must have a line at the end.
+        ignore: lines that are no content, as of a request that some models repeat.
+        request: the digest of the question, for the error.
+
+    Raises:
+        ModelCallError: the answer is refused; the message has every reason.
+    """
+    words = words_said(sources) if words is None else words
+    language = language_of(words or earlier)
+    text = content_of(answer, ignore)
+    new = _plain(parse(text))
+    reasons = faults(text, new, sources, words, complete=complete)
+    if sent is not None and not _was_sent(sources, sent):
+        reasons.append("it was made from less than it would stand for")
+    if reasons:
+        raise _refused(reasons, request, transient=reasons == [BLANK])
+    before = parse(earlier)
+    new, told = Origins(sources, before, language).cleaned(new)
+    whole = _with_goal(merged(before, new), sources, language)
+    kept, lost = fitted(
+        whole, locked(sources, language), max_tokens=max_tokens, count=count, language=language
+    )
+    absent = [name for name in SECTIONS if name in required and not kept.of(name)]
+    if not new or absent or not kept:
+        raise _refused([_left(new, absent, max_tokens)], request)
+    notes = (*told, *([_lost([each.text for each in lost])] if lost else ()))
+    return Checked(written(kept, language), notes, count(text) > max_tokens)
+
+
+def _refused(reasons: Sequence[str], request: str, *, transient: bool = False) -> ModelCallError:
+    return ModelCallError(
+        f"its summary was refused: {'; '.join(reasons)}", transient=transient, request=request
+    )
+
+
+def _left(new: Sections, absent: Sequence[str], max_tokens: int) -> str:
+    if not new:
+        return "nothing in it comes from the conversation"
+    return f"nothing is left under {', '.join(absent) or 'any heading'} in {max_tokens} tokens"
+
+
+def _lost(values: Sequence[str]) -> str:
+    named = ", ".join(f"{value:.120}" for value in values[:NAMED])
+    more = f" and {len(values) - NAMED} more" if len(values) > NAMED else ""
+    return f"no room for {named}{more}"
+
+
+def _plain(sections: Sections) -> Sections:
+    """The sections with long lines in sentences, and each sentence once."""
+    lines, seen = [], set[str]()
+    for section, line in sections.lines():
+        for piece in (tuple(sentences(line)) or (line,)) if len(line) > LONGEST else (line,):
+            if normal(piece) not in seen:
+                seen.add(normal(piece))
+                lines.append((section, piece))
+    return Sections.gathered(lines)
+
+
+def _with_goal(sections: Sections, sources: Sequence[Said], language: Language) -> Sections:
+    """The sections with a goal: the first sentence that a user said, when the model named none."""
+    first = next((each.text for each in sources if each.by == "user"), "")
+    sentence = next(sentences(first), "")
+    if sections.goal or not sentence:
+        return sections
+    return replace(sections, goal=(label("user", language) + sentence,))
+
+
+def _was_sent(sources: Iterable[Said], sent: str) -> bool:
+    """Whether every line of the sources stands in what was sent, in order."""
+    at = 0
+    for line in (line for each in sources for text in (each.call, each.text) for line in text.splitlines()):
+        found = sent.find(line.strip(), at) if line.strip() else at
+        if found < 0:
+            return False
+        at = found
+    return True

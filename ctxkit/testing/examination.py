@@ -1,0 +1,119 @@
+"""Examination: every promise tried on a strategy, with the smallest conversation that breaks one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+
+from ctxkit.strategy import CompressionStrategy
+from ctxkit.testing.conduct import CONDUCT, Tally, is_not_rolled_back, tally
+from ctxkit.testing.finding import Example, Finding, Planned
+from ctxkit.testing.hints import HINTS
+from ctxkit.testing.laws import STRATEGY_LAWS
+from ctxkit.testing.trials import Check, Trial, over_trials
+from ctxkit.testing.watched import Look, Watched
+
+__all__ = ["tried"]
+
+
+def tried(strategy: CompressionStrategy, *, examples: int) -> Iterator[Finding]:
+    """Each check of conduct and each law, tried on so many conversations, as soon as it is known."""
+    for check in CONDUCT:
+        if check is is_not_rolled_back:
+            yield _how_plans_fared(strategy, examples)
+        else:
+            yield _found(strategy, check, examples)
+    for law in STRATEGY_LAWS:
+        yield _found(strategy, inspect.unwrap(law), examples)
+
+
+def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Finding:
+    promises, claim = _promise_of(check)
+    broken = _smallest(strategy, check, examples)
+    if broken is None:
+        return Finding(check.__name__, promises, claim)
+    error, example = broken
+    happened = f"{error}" if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+    happened = happened.split("\nassert ")[0].strip() or "it did not hold for the conversation below"
+    return Finding(check.__name__, promises, claim, happened, HINTS[check.__name__], example=example)
+
+
+def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
+    """`is_not_rolled_back`, with figures: one that is always contained breaks nothing, and is of no use."""
+    fared = Tally()
+    _run(strategy, lambda trial: tally(trial, fared), examples)
+    finding = _found(strategy, is_not_rolled_back, examples) if fared.rejected else None
+    promises, claim = _promise_of(is_not_rolled_back)
+    why = ", ".join(f"{reason} ({count} times)" for reason, count in fared.reasons.most_common(3))
+    if finding is None or (finding.kept and not fared.never_works):
+        return Finding(is_not_rolled_back.__name__, promises, claim, note=_figures(fared, why))
+    works = "contained, but it never works: all" if fared.never_works else "contained:"
+    happened = f"{works} {fared.rejected} of its {fared.planned} plans were rolled back: {why}"
+    return replace(
+        finding, happened=happened, hint=HINTS[is_not_rolled_back.__name__], note=_figures(fared, "")
+    )
+
+
+def _figures(fared: Tally, why: str) -> str:
+    idle = (
+        ""
+        if fared.planned
+        else ("; it found nothing to change in any conversation, so the other lines say little about it")
+    )
+    reasons = f" ({why})" if why else ""
+    return f"{fared.asked} plans asked for, {fared.planned} with edits, {fared.rejected} rolled back{reasons}{idle}"
+
+
+def _promise_of(check: Check) -> tuple[str, str]:
+    """The promises that a check names, and what it says of them."""
+    told = inspect.cleandoc(check.__doc__ or "").splitlines()[0].rstrip(".")
+    promises, claim = re.fullmatch(r"((?:P\d+(?:, )?)*):? ?(.*)", told).groups()  # type: ignore[union-attr]
+    return promises, claim
+
+
+def _smallest(strategy: CompressionStrategy, check: Check, examples: int) -> tuple[Exception, Example] | None:
+    """What breaks a check, and the smallest conversation with which it does: Hypothesis runs that one last."""
+    last: list[tuple[Exception, Trial, Watched]] = []
+
+    def watched(trial: Trial) -> None:
+        seen = Watched.of(strategy)
+        try:
+            check(Trial(seen, trial.payload, trial.window))
+        except Exception as error:
+            last[:] = [(error, trial, seen)]
+            raise
+
+    try:
+        _run(strategy, watched, examples)
+    except Exception as error:
+        if not last:
+            raise
+        failed, trial, seen = last[0]
+        del error
+        plans = [_planned(look, strategy.kind) for look in seen.looks if look.plan]
+        return failed, Example(trial.payload, trial.window, tuple(dict.fromkeys(plans)))
+    return None
+
+
+def _planned(look: Look, kind: str) -> Planned:
+    return Planned(look.messages, look.plan.edits, look.rejected(kind))
+
+
+def _run(strategy: CompressionStrategy, check: Callable[[Trial], None], examples: int) -> None:
+    """Run a check on the same conversations each time, without a word and without files."""
+    quiet = settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    quiet(over_trials(strategy, check))()

@@ -1,0 +1,36 @@
+"""How a strategy that breaks a promise is mended, by the law that found it."""
+
+from __future__ import annotations
+
+__all__ = ["HINTS"]
+
+HINTS = {
+    "accepted_by_its_provider": (
+        "Edit through units and parts alone: Drop and Replace name units, Shorten a part that view.parts() lists."
+    ),
+    "order_is_kept": "Drop, Replace and Shorten never move anything; do not write what an earlier entry said.",
+    "pins_stay": "Take the units to leave out from view.free() and the items to shorten from view.changeable().",
+    "fits_or_says_so": "Size texts with view.count(); view.over says how many tokens have yet to go.",
+    "leaves_alone": (
+        "Return Plan() when view.over is 0, and free as much as view.over asks for at once, not a little each time."
+    ),
+    "nothing_is_lost": 'Give each edit its reason: Drop(units, "why").',
+    "prefix_is_kept": "Keep nothing between two calls of plan(); what it decides on stands in the view.",
+    "same_in_same_out": (
+        "Use no random numbers, clock, id(), or order of a set in plan(); sort, and break ties by unit.id."
+    ),
+    "input_is_untouched": "Copy what you want to change: copy.deepcopy(item.raw). What you return is edits alone.",
+    "never_raises": "Handle each case in plan(): no user message, an empty text, a part without text. Return a Plan.",
+    "plans_without_raising": (
+        "Return Plan.of(...), or Plan() for nothing to change; look at the conversation below for what plan() meets."
+    ),
+    "plans_the_same_twice": (
+        "Use no random numbers, clock, id(), or order of a set in plan(); keep nothing between calls; break ties by unit.id."
+    ),
+    "leaves_the_view_alone": "Return edits instead of changing item.raw; Shorten writes a part anew.",
+    "is_not_rolled_back": (
+        "Take units from view.free() and items from view.changeable(); compare sizes with view.count() before you "
+        "shorten or summarise; limit pins to a share of view.budget.limit. view.after(plan) tries a plan out."
+    ),
+}
+"""A sentence or two for each law and check of conduct, by its name."""

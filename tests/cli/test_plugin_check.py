@@ -1,0 +1,377 @@
+"""`ctxkit plugin check` on packages that keep every promise, and on packages that each break one."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import AfterValidator, ConfigDict
+
+from ctxkit import CompressionStrategy, Plan, Services, View
+from ctxkit.cli import main
+from ctxkit.providers import provider
+from ctxkit.testing import STRATEGY_LAWS
+from ctxkit.testing.form import checked_class
+
+HEAD = """
+import random
+from typing import Literal
+from ctxkit import CompressionStrategy, Drop, PartKind, Pin, Plan, Replace, Shorten
+
+
+class Tried(CompressionStrategy):
+    \"\"\"Try something.\"\"\"
+
+    kind: Literal["tried"] = "tried"
+
+    def plan(self, view, services):
+"""
+
+DROPS_PINNED = """
+        return Plan.of(Drop(tuple(unit.id for unit in view.units), "tidy"))
+"""
+SOMETIMES_DROPS_PINNED = """
+        return Plan.of(Drop((view.units[0].id,), "the first"))
+"""
+NO_PLAN = """
+        return [Drop((unit.id,), "tidy") for unit in view.free()]
+"""
+RAISES = """
+        return Plan.of(Drop((view.turns[3].units[0].id,), "the third turn"))
+"""
+RANDOM = """
+        free = [unit.id for unit in view.free()]
+        return Plan.of(Drop((random.choice(free),), "any")) if free else Plan()
+"""
+GROWS = """
+        texts = [(item.id, view.parts(item)[0]) for item in view.changeable() if view.parts(item)]
+        texts = [(id, part.text) for id, part in texts if part.kind is PartKind.TEXT]
+        return Plan.of(*(Shorten(id, 0, f"{text} (in short)", "shorter") for id, text in texts))
+"""
+MUTATES = """
+        for unit in view.units:
+            unit.items[0].raw["seen"] = True
+        return Plan()
+"""
+NO_REASON = """
+        free = [unit.id for unit in view.free()] if view.over else []
+        return Plan.of(Drop(tuple(free))) if free else Plan()
+"""
+ALL_IS_PINNED = """
+        free = tuple(unit.id for unit in view.free())
+        return Plan.of(Pin(free, why="precious")) if free else Plan()
+"""
+IDLE = """
+        return Plan()
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a check said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def about(self, claim: str) -> str:
+        """The line with a claim, and what stands indented under it."""
+        (found,) = re.findall(
+            rf"^  \w+ +[P\d, ]*{re.escape(claim)}.*\n(?:^ {{8}}.*\n)*", self.out, re.MULTILINE
+        )
+        return str(found)
+
+    def conversation(self, claim: str) -> tuple[str, int, list[dict[str, Any]]]:
+        """Format, window and messages of the smallest conversation under a claim."""
+        told = self.about(claim)
+        format, window = re.findall(r"the smallest conversation: ([\w-]+), window (\d+) tokens", told)[0]
+        (messages,) = re.findall(r"^ {14}\[\n.*?^ {14}\]", told, re.MULTILINE | re.DOTALL)
+        return format, int(window), json.loads(messages)
+
+
+Check = Callable[..., Told]
+
+
+@pytest.fixture
+def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Writes a package with one module and checks it: its form, its conduct, and the laws that are named."""
+
+    def checked(code: str, *laws: str, points: str = 'tried = "{module}:Tried"', examples: int = 6) -> Told:
+        tried = tuple(law for law in STRATEGY_LAWS if law.__name__ in laws)
+        monkeypatch.setattr("ctxkit.testing.examination.STRATEGY_LAWS", tried)
+        module = f"written_{tmp_path.name.replace('-', '_')}_{len(list(tmp_path.iterdir()))}"
+        folder = tmp_path / module
+        (folder / "src").mkdir(parents=True)
+        (folder / "src" / f"{module}.py").write_text(code, encoding="utf-8")
+        entry_points = f'[project.entry-points."ctxkit.strategies"]\n{points.format(module=module)}\n'
+        (folder / "pyproject.toml").write_text(
+            f'[project]\nname = "written"\n{entry_points}', encoding="utf-8"
+        )
+        before = list(sys.path)
+        ended = main(["plugin", "check", str(folder), "--examples", str(examples)])
+        assert sys.path == before
+        said = capsys.readouterr()
+        return Told(ended, said.out, said.err)
+
+    return checked
+
+
+def test_a_new_plugin_keeps_every_promise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new"
+    assert main(["new-plugin", "keep-checked-things", "--folder", str(folder)]) == 0
+    assert main(["plugin", "check", str(folder), "--examples", "6"]) == 0
+    out = capsys.readouterr().out
+    assert "  broken" not in out
+    assert out.count("\n  kept ") == 19
+    assert "all 19 kept, each promise tried on up to 6 conversations\n" in out
+    asked, planned, rejected = re.findall(r"(\d+) plans asked for, (\d+) with edits, (\d+) rolled back", out)[
+        0
+    ]
+    assert (
+        int(asked) > int(planned) > 0 == int(rejected)
+    )  # the words were said in the generated conversations
+
+
+@pytest.mark.parametrize("body", [GROWS, ALL_IS_PINNED])
+def test_what_is_always_contained_is_no_good(check: Check, body: str) -> None:
+    told = check(HEAD + body)
+    assert told.code == 1
+    line = told.about("its plans can be applied")
+    assert line.startswith("  broken  P12 ")
+    figures = re.findall(r"(?:all )?(\d+) of its (\d+) plans were rolled back", line)[0]
+    assert int(figures[0]) > 0
+    assert "rolled back: " in line.split("its plan after")[1]
+    assert "to mend it: Take units from view.free()" in line
+
+
+def test_a_plugin_that_drops_what_is_pinned(check: Check) -> None:
+    told = check(HEAD + DROPS_PINNED)
+    line = told.about("its plans can be applied")
+    assert "what happened: contained, but it never works: all " in line
+    assert "unit N is pinned and cannot be left out" in line
+    assert "the promise in full: docs/promises.md, P12" in line
+    assert "Drop(units=(0, 1" in line
+    format, window, messages = told.conversation("its plans can be applied")
+    assert provider(format).violations(messages) == []
+    assert window == 40
+    assert len(messages) <= 4
+
+
+def test_a_plugin_that_is_contained_now_and_then(check: Check) -> None:
+    told = check(HEAD + SOMETIMES_DROPS_PINNED, examples=10)
+    assert told.code == 1
+    line = told.about("its plans can be applied")
+    assert "what happened: contained: " in line
+    assert "never works" not in line
+
+
+def test_a_plugin_that_makes_no_plan(check: Check) -> None:
+    told = check(HEAD + NO_PLAN, "never_raises")
+    assert told.code == 1
+    line = told.about("`plan` raises nothing and returns a Plan")
+    assert line.startswith("  broken  P12 ")
+    assert "what happened: plan() returned list, not a Plan\n" in line
+    assert "it raised TypeError: plan() returned list, not a Plan" in told.about("it never raises")
+
+
+def test_a_plugin_that_raises(check: Check) -> None:
+    told = check(HEAD + RAISES)
+    assert told.code == 1
+    line = told.about("`plan` raises nothing and returns a Plan")
+    assert "what happened: plan() raised IndexError: tuple index out of range" in line
+    assert len(told.conversation("`plan` raises nothing")[2]) <= 4
+
+
+def test_a_plugin_that_is_random(check: Check) -> None:
+    told = check(HEAD + RANDOM)
+    assert told.code == 1
+    line = told.about("the same view gives the same plan")
+    assert line.startswith("  broken  P10 ")
+    assert re.search(r"once it planned .*Drop\(units=\(\d+,\), why='any'.*, then ", line)
+    assert "to mend it: Use no random numbers" in line
+
+
+def test_a_plugin_that_changes_what_it_is_shown(check: Check) -> None:
+    told = check(HEAD + MUTATES)
+    assert told.code == 1
+    line = told.about("`plan` changes nothing of what it is shown")
+    assert line.startswith("  broken  P6 ")
+    assert "what happened: plan() changed messages[0] in place" in line
+
+
+def test_a_plugin_that_gives_no_reason(check: Check) -> None:
+    told = check(HEAD + NO_REASON, "nothing_is_lost", examples=15)
+    assert told.code == 1
+    line = told.about("each message has one fate on record")
+    assert line.startswith("  broken  P7 ")
+    assert re.search(r"what happened: messages\[\d+\] was dropped without a reason\n", line)
+    assert 'to mend it: Give each edit its reason: Drop(units, "why").' in line
+
+
+def test_a_plugin_that_finds_nothing_is_told_so(check: Check) -> None:
+    told = check(HEAD + IDLE)
+    assert told.code == 0
+    assert "it found nothing to change in any conversation, so the other lines say little" in told.out
+
+
+@pytest.mark.parametrize(
+    ("code", "points", "happened", "hint"),
+    [
+        (
+            "import no_such_thing",
+            "",
+            "ModuleNotFoundError: No module named 'no_such_thing'",
+            "pip install no_such_thing",
+        ),
+        ("raise SystemExit(3)", "", "SystemExit: 3", "has to work"),
+        ("1 / 0", "", "ZeroDivisionError: division by zero", "has to work"),
+        ("def :", "", "SyntaxError: invalid syntax", "has to work"),
+        ("x = 1", "", "has no attribute 'Tried'", "Tried has to be in it"),
+        ("Tried = 3", "", "is no CompressionStrategy class", "Name the class itself"),
+        (
+            "",
+            'tried = "no_such_module:Tried"',
+            "No module named 'no_such_module'",
+            "There is no module no_such_module",
+        ),
+        (
+            "",
+            'tried = "ctxkit.strategies.drop_oldest:DropOldest"',
+            "was imported from",
+            "a name that no installed",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported(
+    check: Check, code: str, points: str, happened: str, hint: str
+) -> None:
+    told = check(code, points=points or 'tried = "{module}:Tried"')
+    assert told.code == 1
+    line = told.about("its entry point leads to a strategy")
+    assert line.startswith("  broken")
+    assert happened in line
+    assert hint in line
+    assert told.out.endswith("1 of 1 broken\n")
+
+
+def test_where_an_import_fails_is_said(check: Check) -> None:
+    told = check("x = 1\n1 / 0\n")
+    assert re.search(r"division by zero \(.*/written_.*\.py, line 2\)", told.out)
+
+
+def test_the_form_of_a_plugin(check: Check) -> None:
+    code = (
+        HEAD.replace('    """Try something."""\n', "").replace('= "tried"', '= "tried"\n    needed: int')
+        + IDLE
+    )
+    told = check(code, points='other = "{module}:Tried"')
+    assert told.code == 1
+    assert "the kind is 'tried', the entry point 'other'" in told.about(
+        "its kind is the name of its entry point"
+    )
+    assert "Tried has no docstring" in told.about("the first line of its docstring")
+    assert "needed" in told.about("every parameter has a default")
+    assert "`plan` raises" not in told.out
+
+
+class Wild(CompressionStrategy):
+    """A parameter that no file can hold."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    kind: Literal["wild"] = "wild"
+    rank: object = object()
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan()
+
+
+class Thawed(CompressionStrategy):
+    """Parameters that can be changed while it is in use."""
+
+    model_config = ConfigDict(frozen=False)
+    kind: Literal["thawed"] = "thawed"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan()
+
+
+class Forgetful(CompressionStrategy):
+    """A parameter that is read otherwise than it is written."""
+
+    kind: Literal["forgetful"] = "forgetful"
+    share: Annotated[float, AfterValidator(lambda share: share / 2)] = 0.5
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan()
+
+
+@pytest.mark.parametrize(
+    ("found", "happened"),
+    [
+        (Wild, "PydanticSerializationError: "),
+        (Thawed, "it is not frozen: its parameters can be changed while it is in use"),
+        (
+            Forgetful,
+            '"share":0.5} is read as {"kind":"forgetful","timeout_s":30.0,"isolate":false,"share":0.25}',
+        ),
+    ],
+)
+def test_what_a_config_cannot_hold(found: type[CompressionStrategy], happened: str) -> None:
+    docstring, defaults, round_trip = checked_class(found)
+    assert docstring.kept
+    assert defaults.kept
+    assert happened in round_trip.happened
+
+
+def test_every_strategy_of_a_package_is_checked(check: Check) -> None:
+    points = 'tried = "{module}:Tried"\nlost = "{module}:Lost"'
+    told = check(HEAD + IDLE, points=points)
+    assert told.code == 1
+    assert re.findall(r"^(?:all 9 kept|1 of 1 broken)", told.out, re.MULTILINE) == [
+        "all 9 kept",
+        "1 of 1 broken",
+    ]
+
+
+def test_an_installed_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "check", "drop-reasoning", "--examples", "3"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "drop-reasoning  ctxkit.strategies.drop_reasoning:DropReasoning\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("drop-oldst", "did you mean drop-oldest?"),
+        ("./nowhere", "nowhere is no package: there is no pyproject.toml in it"),
+    ],
+)
+def test_what_is_not_there(target: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "check", target]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[project]\nname = 'x'", "names no strategy; it needs [project.entry-points"),
+        ("[project", "cannot be read"),
+    ],
+)
+def test_a_package_that_names_nothing(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert main(["plugin", "check", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_no_examples_is_a_usage_error() -> None:
+    assert main(["plugin", "check", "drop-oldest", "--examples", "0"]) == 2

@@ -1,0 +1,108 @@
+"""Sums over requests, which add up."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.evaluation.needs import Need
+from ctxkit.evaluation.replay import Measured, Replay, replay
+from ctxkit.evaluation.scores import Score, score_of
+from ctxkit.evaluation.settings import Setting
+from tests.evaluation.shop import REFUND, TENS, recorded
+
+NEAR, FAR, LOST = Need("aaa", 0, 100, True), Need("bbb", 0, 101, True), Need("ccc", 0, 500, False)
+
+GOOD = Measured(
+    at=2,
+    turn=1,
+    limit=100,
+    needs=(NEAR, FAR),
+    constraints=("must a", "must b"),
+    kept=("must b",),
+    tokens=100,
+    cached=60,
+    repeated=80,
+    everything=200,
+    everything_cached=150,
+    answer=7,
+    compacted=True,
+    failures=2,
+    seconds=0.5,
+)
+
+
+def test_a_request_in_sums() -> None:
+    # far is what is older than the limit of 100: 101 is, 100 is not
+    assert score_of(Replay((GOOD,), excluded=3, waiting=1)) == Score(
+        conversations=1,
+        excluded=3,
+        waiting=1,
+        requests=1,
+        sent=1,
+        valid=1,
+        fitting=1,
+        grounded=1,
+        usable=1,
+        needs=2,
+        held=2,
+        far=1,
+        far_held=1,
+        constraints=2,
+        kept=1,
+        tokens=100,
+        cached=60,
+        repeated=80,
+        everything=200,
+        everything_cached=150,
+        answers=7,
+        turns=1,
+        compactions=1,
+        failures=2,
+        seconds=0.5,
+    )
+
+
+def test_usable_is_valid_and_fitting_and_grounded() -> None:
+    broken = replace(GOOD, violations=("C2",))
+    over = replace(GOOD, tokens=101)
+    lost = replace(GOOD, needs=(NEAR, LOST))
+    score = score_of(Replay((GOOD, broken, over, lost)))
+    assert (score.sent, score.valid, score.fitting, score.grounded, score.usable) == (4, 3, 3, 3, 1)
+    assert (score.needs, score.held, score.far, score.far_held) == (8, 7, 4, 3)
+
+
+def test_a_refusal_counts_as_all_missing_and_sends_nothing() -> None:
+    asked = Measured(2, 1, 100, (replace(NEAR, held=False),), ("must a",), refusal="too large", seconds=1.0)
+    assert score_of(Replay((asked,))) == Score(
+        conversations=1, requests=1, needs=1, constraints=1, turns=1, seconds=1.0
+    )
+
+
+def test_turns_are_those_in_which_something_was_asked() -> None:
+    requests = tuple(replace(GOOD, turn=turn) for turn in (1, 1, 4))
+    assert score_of(Replay(requests)).turns == 2
+
+
+scores = st.builds(Score, **{each.name: st.integers(0, 1_000) for each in fields(Score)})
+
+
+@given(st.lists(scores, max_size=5), st.integers(0, 5))
+def test_shards_add_up_to_the_whole(all_of_them: list[Score], cut: int) -> None:
+    first, second = sum(all_of_them[:cut], Score()), sum(all_of_them[cut:], Score())
+    assert first + second == sum(all_of_them, Score())
+
+
+def test_each_sum_is_added() -> None:
+    one = Score(*range(1, len(fields(Score)) + 1))
+    assert one + one == Score(*(2 * value for value in range(1, len(fields(Score)) + 1)))
+
+
+def test_conversations_add_up() -> None:
+    setting = Setting("hybrid", "hybrid", share=1.0)
+    first, second = (score_of(replay(recorded(each), setting)) for each in (REFUND, TENS))
+    both = first + second
+    assert (both.conversations, both.requests, both.turns) == (2, 4 + 3, 2 + 3)
+    assert both.tokens == (27 + 61 + 74 + 101) + (10 + 30 + 50)

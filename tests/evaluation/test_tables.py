@@ -1,0 +1,121 @@
+"""Markdown and JSON say the same."""
+
+from __future__ import annotations
+
+from ctxkit.evaluation.metrics import METRICS
+from ctxkit.evaluation.prices import Prices
+from ctxkit.evaluation.runs import Failure
+from ctxkit.evaluation.scores import Score
+from ctxkit.evaluation.settings import Setting
+from ctxkit.evaluation.tables import Evaluation, Failed, as_json, legend, markdown
+
+SETTINGS = (
+    Setting("hybrid", "hybrid", share=0.5),
+    Setting("a|b.toml", "hybrid", share=0.5),
+    Setting("hybrid", "hybrid", budget={"window": 8_000}),
+)
+
+
+def filled() -> Evaluation:
+    evaluation = Evaluation(SETTINGS, [Prices(10, 1, 20), None, None])
+    for number, file in enumerate(("one.jsonl", "two.jsonl", "one.jsonl"), 1):
+        score = Score(
+            conversations=1,
+            requests=10 * number,
+            sent=9,
+            valid=8,
+            needs=7,
+            held=6,
+            tokens=100,
+            cached=50,
+            everything=300,
+            everything_cached=200,
+            turns=3,
+            seconds=0.1,
+        )
+        evaluation.add(file, number, None, [score, score + score, Failure("ConfigError", "no")])
+    return evaluation
+
+
+def rows(text: str) -> dict[tuple[str, ...], list[str]]:
+    """Cells of the tables by budget, file and strategy."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for block in text.split("\n\n"):
+        if block.startswith("## Budget "):
+            size = block.removeprefix("## Budget ")
+        elif block.startswith("| file"):
+            for line in block.splitlines()[2:]:
+                file, strategy, *cells = _cells(line)
+                found[size, file, strategy] = cells
+        elif block.startswith("| strategy") and "requests" in block:
+            for line in block.splitlines()[2:]:
+                strategy, *cells = _cells(line)
+                found[size, strategy] = cells
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip().replace("\0", "|") for cell in line.replace("\\|", "\0").strip("|").split("|")]
+
+
+def test_markdown_and_json_agree() -> None:
+    evaluation = filled()
+    table, results = rows(markdown(evaluation)), as_json(evaluation)["results"]
+    assert len(results) == len(table) == 3 * 3
+    for result in results:
+        size = f"{100 * result['share']:g} %" if "share" in result else f"{result['window']:,}"
+        file = () if result["file"] is None else (result["file"],)
+        figures = [metric.shown(result["metrics"][metric.name]) for metric in METRICS]
+        assert table[(size, *file, result["strategy"])] == [str(result["sums"]["requests"]), *figures]
+
+
+def test_the_sums_of_files_add_up_to_those_of_all() -> None:
+    results = as_json(filled())["results"]
+    whole, one, two = (Score(**result["sums"]) for result in results[:3])
+    assert [result["file"] for result in results[:3]] == [None, "one.jsonl", "two.jsonl"]
+    assert one + two == whole
+    assert (one.conversations, one.requests, two.requests) == (2, 10 + 30, 20)
+
+
+def test_one_file_is_not_told_twice() -> None:
+    evaluation = Evaluation(SETTINGS[:1], [None])
+    evaluation.add("one.jsonl", 1, None, [Score(conversations=1, requests=1)])
+    assert list(rows(markdown(evaluation))) == [("50 %", "hybrid")]
+
+
+def test_time_is_in_markdown_alone() -> None:
+    evaluation = filled()
+    assert "| hybrid    | 50 %   |      33.3 |" in markdown(evaluation)  # 0.3 seconds for 9 turns
+    assert "seconds" not in str(as_json(evaluation)["results"])
+
+
+def test_failures_are_told_once_with_their_settings() -> None:
+    evaluation = Evaluation(SETTINGS[:2], [None, None])
+    broken, contrary = Failure("InputError", "not\nJSON"), Failure("ConfigError", "no")
+    assert evaluation.add("a.jsonl", 3, "x", [broken, broken]) == [Failed("a.jsonl", 3, "x", broken)]
+    assert evaluation.add("a.jsonl", 4, None, [Score(conversations=1), contrary]) == [
+        Failed("a.jsonl", 4, None, contrary, ("a|b.toml at 50 %",))
+    ]
+    assert markdown(evaluation).endswith(
+        "## Failures\n\n- a.jsonl:3: InputError\n- a.jsonl:4: ConfigError (a|b.toml at 50 %)\n"
+    )
+    assert as_json(evaluation)["failures"] == [
+        {
+            "file": "a.jsonl",
+            "line": 3,
+            "id": "x",
+            "settings": [],
+            "error": {"type": "InputError", "message": "not\nJSON"},
+        },
+        {
+            "file": "a.jsonl",
+            "line": 4,
+            "id": None,
+            "settings": ["a|b.toml at 50 %"],
+            "error": {"type": "ConfigError", "message": "no"},
+        },
+    ]
+
+
+def test_the_legend_has_a_line_a_column() -> None:
+    assert [line.split("**")[1] for line in legend().splitlines()] == [metric.title for metric in METRICS]

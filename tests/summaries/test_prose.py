@@ -1,0 +1,82 @@
+"""Sentences and clauses."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.summaries.prose import LONGEST, content, is_prose, normal, one_line, sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Yes. No! Why?", ["Yes.", "No!", "Why?"]),
+        ("It costs 3.50 at www.x.example today. Fine", ["It costs 3.50 at www.x.example today.", "Fine"]),
+        ("Dr. Lee, e.g. on Jan. 5, said so. Good.", ["Dr. Lee, e.g. on Jan. 5, said so.", "Good."]),
+        ("I fly on May 20. I return on May 25.", ["I fly on May 20.", "I return on May 25."]),
+        ("今天去北京。明天回来！好吗？行", ["今天去北京。", "明天回来！", "好吗？", "行"]),
+        ("他说：“不行。”然后走了。", ["他说：“不行。”", "然后走了。"]),
+        ("See the list:\n- first one\n2. second one", ["See the list:", "first one", "second one"]),
+        ("Run it:\n```\nrm -rf build. Now.\n```\nDone.", ["Run it:", "Done."]),
+        ("```\nnever closed", ["```", "never closed"]),
+        ("", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert list(sentences(text)) == expected
+
+
+def test_a_long_sentence_comes_in_runs_of_whole_clauses() -> None:
+    clause = "and then we walked on along the river for a good while,"
+    assert len(clause) == 55
+    assert list(sentences(" ".join([clause] * 7))) == [" ".join([clause] * 5), " ".join([clause] * 2)]
+
+
+def test_what_has_no_boundary_is_no_sentence() -> None:
+    assert list(sentences("a" * (LONGEST + 1))) == []
+    assert list(sentences("x" * LONGEST)) == ["x" * LONGEST]
+
+
+@given(st.text(alphabet="ab .,!?。，；\n-`1）"))
+def test_sentences_stand_in_the_text_as_they_are_and_are_short(text: str) -> None:
+    for sentence in sentences(text):
+        assert sentence in text
+        assert 0 < len(sentence) <= LONGEST
+
+
+@pytest.mark.parametrize("piece", ["a", ".", ". ", "，", ", ", "\n", "```\n", "1. ", "…", "。”"])
+def test_a_hostile_megabyte_is_read(piece: str) -> None:
+    for sentence in sentences(piece * (1_000_000 // len(piece))):
+        assert len(sentence) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("text", "prose"),
+    [
+        ("Please cancel the second reservation.", True),
+        ("我的订单{SN-1}呢", True),
+        ("Set `max_tokens = 5` in the settings file of the service", True),
+        ('{"type": "message", "id": 5}', False),
+        ("at readFileSync (node:fs:443:20) {", False),
+        ("| a | b |", False),
+        ("return binding.readFileUtf8(path, flags);", False),
+    ],
+)
+def test_code_is_no_prose(text: str, prose: bool) -> None:
+    assert is_prose(text) is prose
+
+
+def test_content_is_what_a_text_is_about() -> None:
+    assert content("They would like Flight HAT023 with you") == {"flight", "hat023"}
+    assert content("北京饭店") == {"北京", "京饭", "饭店"}
+
+
+def test_normal_forms_are_equal_when_the_same_was_said() -> None:
+    assert normal("- I am  allergic to Nuts! ") == normal("i am allergic to nuts")
+    assert normal("Is it?") != normal("Is it")
+
+
+def test_one_line() -> None:
+    assert one_line(" a\r\n\n  b\x0bc  d ") == "a b c  d"
