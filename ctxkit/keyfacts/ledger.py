@@ -65,50 +65,59 @@ class Ledger:
         """What its facts take."""
         return self._cost(self._held())
 
-    def bind(self, found: Iterable[Found], room: int) -> Settled:
+    def bind(self, found: Iterable[Found], most: int) -> Settled:
         """Settle what must be kept. Nothing of it is ever evicted: who comes first stays, and what is said twice is
-        kept once, in the words that came first. What has no room is left, for others to keep in place."""
+        kept once, in the words that came first. What has no room is left, for others to keep in place.
+
+        Args:
+            most: tokens up to which what must be kept may grow, whatever the cap.
+        """
         remembered: list[Fact] = []
         left: list[Fact] = []
         held = [fact for fact in self._held() if fact.must_keep]
         for each in self._fresh(found):
-            fact = each.fact
-            share = self._cap * (VITAL_SHARE if fact.priority >= VITAL else RULES_SHARE)
-            same = [other for other in held if other.source == fact.source]
-            cost = self._cost([fact])
-            fits = self._cost(held) + cost <= share and self._cost(remembered) + cost <= room
-            if fits and self._cost(same) + cost <= share * MESSAGE_SHARE:
+            share = self._cap * (VITAL_SHARE if each.fact.priority >= VITAL else RULES_SHARE)
+            same = [other for other in held if other.source == each.fact.source]
+            cost = self._cost([each.fact])
+            if (
+                self._cost(held) + cost <= min(share, most)
+                and self._cost(same) + cost <= share * MESSAGE_SHARE
+            ):
                 fact = self._named(each)
                 self._keep(fact)
                 held.append(fact)
                 remembered.append(fact)
             else:
-                left.append(fact)
+                left.append(each.fact)
         return Settled(tuple(remembered), left=tuple(left))
 
-    def settle(self, found: Iterable[Found], room: int, used: Callable[[Fact], bool]) -> Settled:
-        """Settle all others: those of higher priority stay before lower ones, of these what newer steps used, of these
-        the one said last.
+    def settle(self, found: Iterable[Found], most: int, used: Callable[[Fact], bool]) -> Settled:
+        """Settle all others: those of higher priority are kept before lower ones, of these what newer steps used, of
+        these the one said last; what does not fit beside them is stepped over.
 
         Args:
-            room: tokens by which all of them together may grow.
+            most: tokens up to which all facts together may grow, whatever the cap; what they have they keep.
             used: whether newer steps used the value of a fact.
         """
+        bound = [fact for fact in self._held() if fact.must_keep]
+        room = min(self._cap, max(most, self.tokens)) - self._cost(bound)
         before = {fact.name: fact for fact in self._held() if not fact.must_keep}
         fresh, left = self._admitted(found)
-        kept = {**before, **fresh}
-        cap = self._cap - self._cost(fact for fact in self._held() if fact.must_keep)
-        size, start = self._cost(kept.values()), self._cost(before.values())
-        gone: dict[tuple[str, str], Fact] = {}
-        for fact in sorted(
-            kept.values(), key=lambda fact: (fact.priority, used(fact), _said_last(fact), fact.name)
-        ):
-            if size > cap or (size - start > room and fact.name in fresh):
-                size -= self._cost([fact])
-                gone[fact.name] = fact
-        evicted = tuple((before[name], self._why(before[name])) for name in gone if name in before)
-        left += [fact for name, fact in gone.items() if name in fresh]
-        return Settled(tuple(fact for name, fact in fresh.items() if name not in gone), evicted, tuple(left))
+        values = [fact.value for fact in bound]
+        kept: set[tuple[str, str]] = set()
+        ranked = sorted({**before, **fresh}.values(), key=lambda fact: _rank(fact, used(fact)), reverse=True)
+        for fact in ranked:
+            cost = self._cost([fact])
+            if fact.name in fresh and _contained(fact, values):
+                del fresh[fact.name]
+            elif cost <= room:
+                room -= cost
+                kept.add(fact.name)
+                values.append(fact.value)
+        evicted = tuple((fact, self._why(fact)) for name, fact in before.items() if name not in kept)
+        remembered = tuple(fact for name, fact in fresh.items() if name in kept)
+        left += [fact for name, fact in fresh.items() if name not in kept]
+        return Settled(remembered, evicted, tuple(left))
 
     def _admitted(self, found: Iterable[Found]) -> tuple[dict[tuple[str, str], Fact], list[Fact]]:
         """What was found and is new, by name; and what is too long."""
@@ -145,7 +154,7 @@ class Ledger:
         """What is not kept already, not part of what is, and was not taken back since it was said."""
         for each in found:
             fact, held = each.fact, self._said.get(_sense(each.fact))
-            if self._is_taken_back(fact) or self._contained(fact):
+            if self._is_taken_back(fact):
                 continue
             fact = replace(fact, by=self._by)
             if held is None or (fact.must_keep and not held.must_keep):
@@ -157,13 +166,6 @@ class Ledger:
 
     def _is_taken_back(self, fact: Fact) -> bool:
         return any(value in fact.value and fact.turn <= turn for value, turn in self._taken_back.items())
-
-    def _contained(self, fact: Fact) -> bool:
-        """Whether a value stands in a rule or note that is kept."""
-        if fact.must_keep or fact.subject or " " in fact.value or len(fact.value) < SHORTEST:
-            return False
-        others = (other.value for other in self._active.values())
-        return any(fact.value in other and len(other) > len(fact.value) + SHORTEST for other in others)
 
     def _named(self, found: Found) -> Fact:
         """The fact under a key of its own, unless it supersedes the one that has its key: with its number before."""
@@ -188,6 +190,17 @@ class Ledger:
 def _sense(fact: Fact) -> tuple[str, str]:
     """What two facts have in common that say the same."""
     return fact.subject, " ".join(fact.value.casefold().split()).rstrip(".。!！")
+
+
+def _contained(fact: Fact, values: Iterable[str]) -> bool:
+    """Whether a value without blanks stands inside longer ones, which say what it is."""
+    if fact.subject or " " in fact.value or len(fact.value) < SHORTEST:
+        return False
+    return any(fact.value in other and len(other) > len(fact.value) + SHORTEST for other in values)
+
+
+def _rank(fact: Fact, used: bool) -> tuple[int, bool, int, str]:
+    return fact.priority, used, _said_last(fact), fact.value
 
 
 def _said_last(fact: Fact) -> int:

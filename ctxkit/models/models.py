@@ -95,7 +95,7 @@ class Models:
         try:
             reply, tried = await self._tried(question, asked, tries)
         finally:
-            asked.settle(request, reply.problem, self._clock())
+            asked.settle(request, reply.problem if reply.sent else None, self._clock())
         if reply.problem is not None:
             raise asked.error(reply.problem, request, tried=tried) from reply.cause
         return reply.answer
@@ -130,7 +130,8 @@ class Models:
         except Exception as error:  # noqa: BLE001 - the boundary to a user's function, which may raise anything
             reply = Reply(problem=problem_of(error), cause=error)
         finally:
-            self._put_down(asked.name, reply, self._clock() - started)
+            if reply.sent:
+                self._put_down(asked.name, reply, self._clock() - started)
         return reply
 
     def _put_down(self, name: str, reply: Reply, seconds: float) -> None:

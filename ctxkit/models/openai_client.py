@@ -39,7 +39,7 @@ def openai_sender(model: ModelSettings) -> Send:
         if not key and base_url and _is_local(base_url):
             key = NO_KEY
         if not key:
-            return Reply(problem=_no_key(model))
+            return Reply(problem=_no_key(model), sent=False)
         from openai import AsyncOpenAI
 
         try:

@@ -23,11 +23,13 @@ class Reply:
         answer: the answer; with a problem only its counts of tokens mean anything.
         problem: why it cannot be used, None when it can.
         cause: the exception that was raised, None without one.
+        sent: False when there was something wrong before anything went out.
     """
 
     answer: Answer = NO_ANSWER
     problem: Problem | None = None
     cause: Exception | None = None
+    sent: bool = True
 
 
 Send = Callable[[Question], Awaitable[Reply]]

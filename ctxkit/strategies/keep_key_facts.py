@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -10,6 +11,7 @@ from pydantic import Field, StringConstraints
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Edit, Failure, Pin, Plan, Remember, Retract
 from ctxkit.core.facts import Fact, active_facts
+from ctxkit.core.state import ledger_of
 from ctxkit.core.view import View
 from ctxkit.keyfacts.ledger import Ledger, Settled
 from ctxkit.keyfacts.reading import Reader
@@ -29,8 +31,11 @@ MOST_SHARE = 0.25
 MARGIN = 0.25
 """More than has to go: the steps that come next take whole turns."""
 
-ENVELOPE = 64
-"""Tokens of an entry that holds facts beside their lines: mark, title, fence."""
+ENVELOPES = 128
+"""Tokens of the two entries that hold facts (what was said, what tools told) beside their lines: mark, title, fence."""
+
+FACTS = ("profile", "ledger", "note")
+"""What facts are written as."""
 
 
 SHORTEST = 3
@@ -67,19 +72,22 @@ class KeepKeyFacts(CompressionStrategy):
     def plan(self, view: View, services: Services) -> Plan:
         if not (view.over or view.surplus_turns):
             return Plan()
-        going = _going(view, self.kind)
+        bare = _without_own(view, self.kind)
+        going = _going(view, bare, least=self._cap(view))
         reader = Reader(view, services.hooks, self.must_keep, self.specifics)
         ledger = Ledger(view.state.facts, by=self.kind, cap=self._cap(view), count=view.count)
         withdrawn = ledger.withdraw()
-        bound = ledger.bind(reader.bound(_speaking(view.free(), going)), _room(view) // 2)
-        pins, left = self._pinned(view, going, {*_sources(bound.left), *reader.secret})
-        room = _room(view.after(pins)) - sum(view.count(fact.line) + 1 for fact in bound.remembered)
-        unread = self._unread(
-            view, [unit for unit in going if unit not in left and not _is_pinned(unit, pins)]
-        )
-        stated = ledger.settle(reader.stated(unread), max(0, room), _used_in(view, going))
+        most = _most(bare, self.kind)
+        bound = ledger.bind(reader.bound(_speaking(view.free(), going)), most // 2)
+        pinned, left = self._pinned(view, bare, going, {*_sources(bound.left), *reader.secret})
+        unread = self._unread(view, [unit for unit in going if unit not in pinned])
+        stated = ledger.settle(reader.stated(unread), most, _used_in(view, going))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled)]
-        return pins + Plan(Plan.of(*edits).stages, tuple(self._told(view, left, stated, reader)))
+        if pinned:
+            edits.append(
+                Pin(tuple(unit.id for unit in pinned), why="it must be kept, and has no room among the facts")
+            )
+        return Plan(Plan.of(*edits).stages, tuple(self._told(view, left, stated, reader)))
 
     def _cap(self, view: View) -> int:
         """Tokens that the facts of this strategy may take together."""
@@ -100,24 +108,24 @@ class KeepKeyFacts(CompressionStrategy):
         read = {id for fact in mine for id in fact.source}
         return [unit for unit in units if read.isdisjoint(item.id for item in unit.items)]
 
-    def _pinned(self, view: View, going: Sequence[Unit], items: set[int]) -> tuple[Plan, list[Unit]]:
-        """Pins for the units of some items that are about to go, oldest first, as far as there is room, and the units
-        that there is no room for."""
+    def _pinned(
+        self, view: View, bare: View, going: Sequence[Unit], items: set[int]
+    ) -> tuple[list[Unit], list[Unit]]:
+        """Of the units about to go, those with any of some items: which are pinned, oldest first, as far as there is
+        room, and which are not."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
-        taken = sum(unit.tokens for unit in view.units if unit.id in mine)
-        room = min(self._cap(view) - taken, _reducible(view) // 2)
-        chosen: list[int] = []
+        room = min(self._cap(view), _reducible(bare) // 2) - sum(u.tokens for u in view.units if u.id in mine)
+        chosen: list[Unit] = []
         left: list[Unit] = []
         for unit in going:
             if items.isdisjoint(item.id for item in unit.items):
                 continue
             if unit.tokens <= room:
                 room -= unit.tokens
-                chosen.append(unit.id)
+                chosen.append(unit)
             else:
                 left.append(unit)
-        why = "it has to be kept, and there is no room for it among the facts"
-        return Plan.of(Pin(tuple(chosen), why=why)).signed(self.kind) if chosen else Plan(), left
+        return chosen, left
 
     def _told(self, view: View, left: Sequence[Unit], stated: Settled, reader: Reader) -> Iterator[Failure]:
         """What could not be kept, for the report."""
@@ -136,18 +144,23 @@ class KeepKeyFacts(CompressionStrategy):
             yield Failure(self.kind, f"{why}: key facts may take {self._cap(view)} tokens")
 
 
-def _going(view: View, kind: str) -> list[Unit]:
-    """The free units that are likely to go, oldest first: as many tokens as are over and a margin, in whole turns.
+def _without_own(view: View, kind: str) -> View:
+    """The view without facts and without the pins of the strategy itself: what it finds must not depend on what it
+    found before, so that looking twice finds the same."""
+    items = tuple(item for item in view.state.items if item.made not in FACTS)
+    pins = tuple(pin for pin in view.state.pins if pin.by != kind)
+    return replace(view, state=replace(view.state, items=items, pins=pins, ledger=ledger_of(items)))
 
-    What the strategy itself pinned counts, so that looking twice finds the same.
-    """
+
+def _going(view: View, bare: View, *, least: int) -> list[Unit]:
+    """The free units that are likely to go, oldest first: as many tokens as are over without the facts, a margin, and
+    `least` for the facts, in whole turns."""
     free = {unit.id for unit in view.free()}
-    pinned = {pin.unit for pin in view.state.pins if pin.by == kind}
-    surplus = {turn.number for turn in [turn for turn in view.turns if turn.number][: view.surplus_turns]}
-    left, turn = int(view.over * (1 + MARGIN)), -1
+    surplus = {turn.number for turn in [turn for turn in bare.turns if turn.number][: bare.surplus_turns]}
+    left, turn = int(bare.over * (1 + MARGIN)) + least, -1
     going: list[Unit] = []
-    for unit in view.units:
-        if (unit.id not in free and unit.id not in pinned) or unit.synthetic:
+    for unit in bare.free():
+        if unit.synthetic:
             continue
         if left <= 0 and unit.turn not in surplus and (unit.turn != turn or turn == view.current_turn):
             break
@@ -163,17 +176,17 @@ def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> Iterator[Unit]:
     return (unit for unit in free if unit.id in ids or any(item.shape.words for item in unit.items))
 
 
-def _room(view: View) -> int:
-    """Tokens by which facts may grow without the next compaction being due at once."""
-    written = {item.made for item in view.state.items}
-    envelopes = sum(ENVELOPE for made in ("profile", "ledger") if made not in written)
-    return max(0, view.budget.start - view.target - envelopes)
+def _most(bare: View, kind: str) -> int:
+    """Tokens that the facts of the strategy may have without the next compaction being due at once."""
+    others = (fact for fact in active_facts(bare.state.facts).values() if fact.by != kind)
+    taken = ENVELOPES + sum(bare.count(fact.line) + 1 for fact in others)
+    return max(0, bare.budget.start - bare.target - taken)
 
 
-def _reducible(view: View) -> int:
+def _reducible(bare: View) -> int:
     """Tokens of the budget that are not taken by what no edit may touch."""
-    held = sum(unit.tokens for unit in view.units if unit.id in view.fixed)
-    return max(0, view.budget.start - held - view.state.system_tokens - view.state.tools_tokens)
+    held = sum(unit.tokens for unit in bare.units if unit.id in bare.fixed)
+    return max(0, bare.budget.start - held - bare.state.system_tokens - bare.state.tools_tokens)
 
 
 def _used_in(view: View, going: Sequence[Unit]) -> Callable[[Fact], bool]:
@@ -193,10 +206,6 @@ def _edits(settled: Settled) -> Iterator[Edit]:
         yield Retract(fact.key, subject=fact.subject, why=why)
     for fact in settled.remembered:
         yield Remember(fact, "its message may go")
-
-
-def _is_pinned(unit: Unit, pins: Plan) -> bool:
-    return any(isinstance(edit, Pin) and unit.id in edit.units for edit in pins.edits)
 
 
 def _sources(facts: Iterable[Fact]) -> Iterator[int]:

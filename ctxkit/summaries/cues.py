@@ -88,7 +88,7 @@ _REQUESTS = _cue(
 )
 _VERBS = re.compile(
     r"(?:now |then |and |so |ok(?:ay)?,? )?(?:fix|implement|write|build|create|add|book|cancel|change|make|find|update|remove|delete|refactor"
-    r"|run|test|check|explain|translate|summari[sz]e|review|use|keep|move|rename|read|look|tell|give|set|install|deploy|plan|reserve|order)\b",
+    r"|run|test|check|explain|translate|summari[sz]e|review|use|keep|move|rename|read|look|tell|give|set|install|deploy|plan|reserve)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？]|吗[。！]?\Z|呢[。！]?\Z")

@@ -42,13 +42,15 @@ class Locked:
     line: str
 
 
-def locked(sources: Sequence[Said], language: Language) -> tuple[Locked, ...]:
+def locked(sources: Sequence[Said], earlier: Sections, language: Language) -> tuple[Locked, ...]:
     """What must survive verbatim, in the order in which it was said: each specific of what users said; of what the
     assistant said and gave to tools, and of what tools said, the identifiers.
 
-    A specific that both a person and a tool said counts as the person's.
+    A specific that both a person and a tool said counts as the person's. What an earlier summary has stays locked.
     """
     found: dict[str, Locked] = {}
+    for lock in _of_earlier(earlier):
+        found.setdefault(lock.specific.text, lock)
     for each in sources:
         if each.by in ("user", "system"):
             for lock in _of_person(each, language):
@@ -67,6 +69,15 @@ def locked(sources: Sequence[Said], language: Language) -> tuple[Locked, ...]:
 
 def _identifiers(text: str) -> Iterator[Specific]:
     return (each for each in specifics(without_tags(text)) if each.kind not in _BARE)
+
+
+def _of_earlier(earlier: Sections) -> Iterator[Locked]:
+    """The identifiers of a summary, and what users demanded, in their lines where these are short."""
+    for _, line in earlier.lines():
+        by, said = unlabelled(line)
+        for specific in specifics(said) if by == "user" else _identifiers(said):
+            short = len(line) <= LONGEST_CONTEXT
+            yield Locked(specific, line if short else line[: len(line) - len(said)] + specific.text)
 
 
 def _undirected(text: str) -> str:

@@ -14,7 +14,9 @@ LONGEST = 280
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _BULLET = re.compile(r"(?:[-*+•·>]|#{1,6}|\d{1,2}[.)])[ \t]+|[（(]?\d{1,2}[)）、]")
-_END = re.compile(r"""[.!?]+["'”’)\]*]{0,3}(?=[\s一-鿿])|[。！？；]+[”’」』）)]{0,3}|…{1,6}(?=\s)""")
+_END = re.compile(
+    r"""(?<![.!?])[.!?]++["'”’)\]*]{0,3}(?=[\s一-鿿])|[。！？；]+[”’」』）)]{0,3}|…{1,6}(?=\s)"""
+)
 _CLAUSE = re.compile(r"[,;:](?=\s)|[，；：]|\s[-–—](?=\s)|——")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Za-z]|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|vs|etc|approx|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov"
@@ -149,6 +151,8 @@ def is_prose(sentence: str) -> bool:
         return False
     if _HAN_RUN.search(sentence) or not _CODE.search(sentence):
         return True
+    if sentence.endswith((";", "{", "}")):
+        return False
     words = sentence.split()
     return sum(1 for word in words if _PLAIN.fullmatch(word)) * 2 > len(words)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from ctxkit.literals import Rank, as_json, rank, telling
 from ctxkit.summaries.cues import commands
-from ctxkit.summaries.prose import one_line
+from ctxkit.summaries.prose import one_line, sentences
+from ctxkit.summaries.specifics import carried
 
 __all__ = ["result_pieces"]
 
@@ -23,6 +25,11 @@ MOST_FIELDS = 6
 
 MOST_RECORDS = 200
 """Records of one result that are looked at, and lines of one that is no JSON."""
+
+_TAG = re.compile(r"</?[\w-]{1,40}>")
+
+READ = 20_000
+"""Characters at either end of a text that are read."""
 
 MAX_DEPTH = 20
 """Levels of nesting below which nothing is read."""
@@ -42,11 +49,20 @@ def result_pieces(text: str, call: str, said: Callable[[str], bool]) -> tuple[st
     arguments = as_json(call)
     given = _fields(arguments) if isinstance(arguments, dict) else []
     value = as_json(text)
-    found = (one_line(line) for line in telling(text)) if value is None else _records(value, frozenset(given))
+    found = _lines(text) if value is None else _records(value, frozenset(given))
     pieces = (piece for piece in islice(found, MOST_RECORDS) if not said(piece) and not commands(piece))
     told = _fitting(list(dict.fromkeys(pieces)), LONGEST_LINE)
     asked = ", ".join(_fitting(given, LONGEST_VALUE))
     return f"({asked}) " if asked else "", told
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The sentences of a text that carry a value; of a long one, those of its head and tail."""
+    read = text if len(text) <= 2 * READ else f"{text[:READ]}\n{text[-READ:]}"
+    for sentence in sentences(read):
+        tells = next(telling(sentence), None) is not None or carried(sentence)
+        if tells and not _TAG.fullmatch(sentence):
+            yield one_line(sentence)
 
 
 def _records(value: Any, given: frozenset[str], key: str = "", depth: int = 0) -> Iterator[str]:

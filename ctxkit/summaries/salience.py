@@ -17,7 +17,7 @@ from ctxkit.summaries.cues import binds as binding
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import content, is_prose, normal, one_line, sentences
 from ctxkit.summaries.results import result_pieces
-from ctxkit.summaries.specifics import Kind, Specific, specifics
+from ctxkit.summaries.specifics import carried
 
 __all__ = [
     "Said",
@@ -105,7 +105,7 @@ MOST_SENTENCES = 400
 LONGEST_QUESTION = 400
 """Characters at the end of a message in which its question is looked for."""
 
-ASKED: dict[Language, str] = {"en": '(asked: "{}")', "zh": "（问：“{}”）"}
+ASKED: dict[Language, str] = {"en": ' (asked: "{}")', "zh": "（问：“{}”）"}
 """What stands behind a short answer."""
 
 LEAST_CONTENT = 3
@@ -207,15 +207,10 @@ def worth(line: str, section: str) -> float:
         value += BINDING_WORTH if by in ("user", "") else BINDING_WORTH / 2
     if by in ("user", "") and cues.prefers(text):
         value += 1.0
-    value += min(MOST_SPECIFICS_WORTH, SPECIFIC_WORTH * sum(1 for _ in _carried(text)))
+    value += min(MOST_SPECIFICS_WORTH, SPECIFIC_WORTH * len(carried(text)))
     if cues.asks(text) and section != "goal":
         value -= 1.5
     return value + min(1.0, len(content(text)) / TELLING_CONTENT) - len(text) / WORTHLESS_LENGTH
-
-
-def _carried(text: str) -> Iterator[Specific]:
-    """The specifics of a sentence that are no sentence themselves."""
-    return (each for each in specifics(text) if each.kind is not Kind.CONSTRAINT)
 
 
 class _Heard:
@@ -281,7 +276,7 @@ def _answer(said: str, asked: str, language: Language, heard: _Heard) -> Salient
         return None
     heard.add(f"{said} {asked}")
     section = "decisions" if agrees else "facts"
-    line = f"{label('user', language)}{said} {ASKED[language].format(asked)}"
+    line = f"{label('user', language)}{said}{ASKED[language].format(asked)}"
     return Salient(section, line, worth(line, section))
 
 
@@ -303,7 +298,7 @@ def _line(
 
 def _section(sentence: str, *, first: bool) -> str:
     """Where a user's sentence belongs, "" when it carries nothing."""
-    carries = next(_carried(sentence), None) is not None
+    carries = bool(carried(sentence))
     if cues.decides(sentence):
         return "decisions"
     if cues.reports_done(sentence):
@@ -322,7 +317,7 @@ def _of_assistant(sentence: str, *, chat: bool) -> str:
     """Where a sentence of the assistant belongs, "" when it carries nothing; in a chat its plain answers do."""
     if cues.is_small_talk(sentence) or cues.asks(sentence) or cues.narrates(sentence):
         return ""
-    carries = next(_carried(sentence), None) is not None
+    carries = bool(carried(sentence))
     tells = carries or len(content(sentence)) >= LEAST_CONTENT
     if cues.commits(sentence):
         return "decisions"

@@ -11,7 +11,7 @@ from ctxkit.literals import LONGEST_KEY
 from ctxkit.summaries.cues import asks, binds
 from ctxkit.summaries.prose import normal, sentences
 
-__all__ = ["Kind", "Specific", "foreign", "missing", "specifics"]
+__all__ = ["Kind", "Specific", "carried", "foreign", "missing", "specifics"]
 
 
 class Kind(StrEnum):
@@ -123,6 +123,11 @@ def specifics(text: str) -> tuple[Specific, ...]:
     """The specifics of a text, each once, in the order in which they stand. Linear time on any text."""
     found = sorted((*_marked(text), *_constraints(text)), key=lambda each: each[0])
     return tuple(dict.fromkeys(specific for _, specific in found))
+
+
+def carried(sentence: str) -> tuple[Specific, ...]:
+    """The specifics in a sentence that are no clause themselves."""
+    return tuple(dict.fromkeys(specific for _, specific in _marked(sentence)))
 
 
 def foreign(summary: str, sources: Iterable[str]) -> tuple[str, ...]:

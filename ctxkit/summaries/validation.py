@@ -10,7 +10,7 @@ from ctxkit.summaries.answers import BLANK, content_of, faults, words_said
 from ctxkit.summaries.exact import fitted, locked
 from ctxkit.summaries.language import Language, language_of
 from ctxkit.summaries.origins import Origins
-from ctxkit.summaries.prose import LONGEST, normal
+from ctxkit.summaries.prose import LONGEST, content, normal
 from ctxkit.summaries.salience import Said, label, sentences
 from ctxkit.summaries.sections import SECTIONS, Sections, merged, parse, written
 
@@ -18,6 +18,9 @@ __all__ = ["LEAST_TOKENS", "Checked", "checked"]
 
 LEAST_TOKENS = 24
 """Tokens of the shortest text that says anything."""
+
+TELLING = 2
+"""Words of four letters, values and pairs of Chinese characters in a sentence that says something."""
 
 NAMED = 24
 """Values without room that are named one by one; of the others only the number is told."""
@@ -87,9 +90,8 @@ def checked(
     before = parse(earlier)
     new, told = Origins(sources, before, language).cleaned(new)
     whole = _with_goal(merged(before, new), sources, language)
-    kept, lost = fitted(
-        whole, locked(sources, language), max_tokens=max_tokens, count=count, language=language
-    )
+    must = locked(sources, before, language)
+    kept, lost = fitted(whole, must, max_tokens=max_tokens, count=count, language=language)
     absent = [name for name in SECTIONS if name in required and not kept.of(name)]
     if not new or absent or not kept:
         raise _refused([_left(new, absent, max_tokens)], request)
@@ -127,12 +129,12 @@ def _plain(sections: Sections) -> Sections:
 
 
 def _with_goal(sections: Sections, sources: Sequence[Said], language: Language) -> Sections:
-    """The sections with a goal: the first sentence that a user said, when the model named none."""
-    first = next((each.text for each in sources if each.by == "user"), "")
-    sentence = next(sentences(first), "")
-    if sections.goal or not sentence:
+    """The sections with a goal: the first sentence of a user that says something, when the model named none."""
+    if sections.goal:
         return sections
-    return replace(sections, goal=(label("user", language) + sentence,))
+    asked = (sentence for each in sources if each.by == "user" for sentence in sentences(each.text))
+    sentence = next((each for each in asked if len(content(each)) >= TELLING), "")
+    return replace(sections, goal=(label("user", language) + sentence,)) if sentence else sections
 
 
 def _was_sent(sources: Iterable[Said], sent: str) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from ctxkit.strategy import CompressionStrategy
 from ctxkit.testing.conduct import CONDUCT, Tally, is_not_rolled_back, tally
 from ctxkit.testing.finding import Example, Finding, Planned
-from ctxkit.testing.hints import HINTS
+from ctxkit.testing.hints import hint_for
 from ctxkit.testing.laws import STRATEGY_LAWS
 from ctxkit.testing.trials import Check, Trial, over_trials
 from ctxkit.testing.watched import Look, Watched
@@ -39,7 +39,9 @@ def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Findin
     error, example = broken
     happened = f"{error}" if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
     happened = happened.split("\nassert ")[0].strip() or "it did not hold for the conversation below"
-    return Finding(check.__name__, promises, claim, happened, HINTS[check.__name__], example=example)
+    return Finding(
+        check.__name__, promises, claim, happened, hint_for(check.__name__, happened), example=example
+    )
 
 
 def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
@@ -54,7 +56,7 @@ def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
     works = "contained, but it never works: all" if fared.never_works else "contained:"
     happened = f"{works} {fared.rejected} of its {fared.planned} plans were rolled back: {why}"
     return replace(
-        finding, happened=happened, hint=HINTS[is_not_rolled_back.__name__], note=_figures(fared, "")
+        finding, happened=happened, hint=hint_for(finding.name, happened), note=_figures(fared, "")
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["HINTS"]
+__all__ = ["hint_for"]
 
-HINTS = {
+_HINTS = {
     "accepted_by_its_provider": (
         "Edit through units and parts alone: Drop and Replace name units, Shorten a part that view.parts() lists."
     ),
@@ -28,9 +28,24 @@ HINTS = {
         "Use no random numbers, clock, id(), or order of a set in plan(); keep nothing between calls; break ties by unit.id."
     ),
     "leaves_the_view_alone": "Return edits instead of changing item.raw; Shorten writes a part anew.",
-    "is_not_rolled_back": (
-        "Take units from view.free() and items from view.changeable(); compare sizes with view.count() before you "
-        "shorten or summarise; limit pins to a share of view.budget.limit. view.after(plan) tries a plan out."
-    ),
+    "is_not_rolled_back": "view.after(plan) tries a plan out, and raises PlanRejected with the reason.",
 }
 """A sentence or two for each law and check of conduct, by its name."""
+
+_ROLLED_BACK = {
+    "is pinned": "Take units from view.free() and items from view.changeable(): what is pinned is in neither.",
+    "is the newest": "Take units from view.free(): the newest is not in it.",
+    "would grow": "Compare view.count() of the old text and the new one, and leave alone what would not get shorter.",
+    "is not smaller": "Write a summary only when view.count() of it is less than the units take.",
+    "could never be reduced": "Pin only as much as a share of view.budget.limit, and the newest first.",
+    "there is no": "Use the ids as the view has them: unit.id, item.id, and the index of a part in view.parts(item).",
+    "cannot be": 'Edits want ids in a tuple: Drop((unit.id,), "why"), not the units themselves.',
+    "changed twice": "Give the second change to a unit its own stage: Plan.of(first) + Plan.of(second).",
+}
+
+
+def hint_for(name: str, happened: str) -> str:
+    """How to mend what a law or check found."""
+    if name == "is_not_rolled_back":
+        return next((hint for part, hint in _ROLLED_BACK.items() if part in happened), _HINTS[name])
+    return _HINTS[name]

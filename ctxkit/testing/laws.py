@@ -107,15 +107,16 @@ def leaves_alone(trial: Trial) -> None:
     context, steps = live(payload, trial.strategy, window=10**9)
     for step in _requests(steps):
         assert step.request is not None
-        assert not step.request.report.compacted
+        assert not step.request.report.compacted, "it was asked though there was nothing to do"
         if not step.request.report.normalised:
-            assert step.messages == payload.messages[: step.added]
+            assert step.messages == payload.messages[: step.added], "a request that fits was changed"
     context, _ = live(payload, trial.strategy, window=trial.window)
     context.compact()
     once = context.explain()
     report = context.compact()
-    assert not report.compacted, f"a second compaction changed more: {report.edits}"
-    assert context.explain() == once
+    more = ", ".join(f"{edit.kind} of messages{list(edit.positions)}" for edit in report.edits)
+    assert not report.compacted, f"compact() was called twice, and the second time changed more: {more}"
+    assert context.explain() == once, "the second time changed what is said of a message"
 
 
 @_law
@@ -127,11 +128,13 @@ def nothing_is_lost(trial: Trial) -> None:
     assert [each.position for each in explained] == list(range(len(trial.payload.messages)))
     for each in explained:
         if each.fate in ("present", "pinned") and shown is not None:
-            assert trial.payload.messages[each.position] in shown
+            there = trial.payload.messages[each.position] in shown
+            assert there, f"messages[{each.position}] is called {each.fate}, and is not in the request"
         if each.fate in ("shortened", "stripped", "summarised", "dropped"):
             assert each.why, f"messages[{each.position}] was {each.fate} without a reason"
             originals = context.original(each.handle)
-            assert trial.payload.messages[each.position] in originals
+            there = trial.payload.messages[each.position] in originals
+            assert there, f"messages[{each.position}] cannot be read by its handle {each.handle}"
 
 
 @_law
@@ -144,7 +147,8 @@ def prefix_is_kept(trial: Trial) -> None:
         assert step.request is not None
         report = step.request.report
         if not report.compacted and not report.normalised and not normalised:
-            assert step.messages[: len(before)] == before
+            same = step.messages[: len(before)] == before
+            assert same, f"the request after {step.added} messages does not begin with the one before"
         normalised = report.normalised
         before = step.messages
 
@@ -154,7 +158,8 @@ def same_in_same_out(trial: Trial) -> None:
     """P10: the same conversation gives the same requests."""
     _, first = live(trial.payload, trial.strategy, window=trial.window)
     _, second = live(deepcopy(trial.payload), trial.strategy, window=trial.window)
-    assert [step.messages for step in first] == [step.messages for step in second]
+    same = [step.messages for step in first] == [step.messages for step in second]
+    assert same, "the same conversation was added twice, and the requests differ"
 
 
 @_law
@@ -164,7 +169,7 @@ def input_is_untouched(trial: Trial) -> None:
     _, steps = live(trial.payload, trial.strategy, window=trial.window)
     for message in (message for step in steps for message in step.messages):
         message.clear()
-    assert trial.payload == before
+    assert trial.payload == before, "a message that was added has changed in place"
 
 
 @_law

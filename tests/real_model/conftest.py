@@ -17,12 +17,6 @@ from ctxkit.models.settings import ModelSettings
 HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.model)
-
-
 @pytest.fixture(scope="session")
 def base_url() -> Iterator[str]:
     """The address of the server, which is a process of its own."""

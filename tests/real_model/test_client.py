@@ -9,6 +9,8 @@ import pytest
 from ctxkit.models.models import ModelCall, Models
 from ctxkit.models.question import Question
 
+pytestmark = pytest.mark.model
+
 APIS: tuple[Literal["chat", "responses"], ...] = ("chat", "responses")
 CAPITAL = Question("Answer in one sentence.", "What is the capital of France?", 100)
 
@@ -37,9 +39,12 @@ async def test_an_answer_that_ran_into_its_limit_is_told_from_one_that_ended(sma
 
 @pytest.mark.parametrize("api", APIS)
 async def test_what_extends_a_conversation_is_read_from_the_cache(small: Any, api: str) -> None:
+    answered: Any = "Miller is a nice name for a cat."
+    if api == "responses":
+        answered = [{"type": "output_text", "text": answered, "annotations": []}]
     said = (
         {"role": "user", "content": f"My cat is called Miller. {api} " + "She sleeps all day. " * 20},
-        {"role": "assistant", "content": "Miller is a nice name for a cat."},
+        {"type": "message", "role": "assistant", "content": answered},
     )
     models = Models()
     for text in ("How is my cat?", "What is my cat called?"):

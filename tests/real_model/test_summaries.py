@@ -6,17 +6,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ctxkit import Budget, ContextManager
-from ctxkit.strategies.extractive_summary import ExtractiveSummary
-from ctxkit.strategies.hybrid import Hybrid
 from ctxkit.strategies.summarize import Summarize
 from ctxkit.summaries.specifics import specifics
 from tests.oracle import violations
+
+pytestmark = pytest.mark.model
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "data"
 
 PATIENCE_S = 30
 """Seconds for a summary. A model that needs longer is one more way to fail, and fails as quietly."""
+
+SHORT = (
+    "Sum up the conversation in a few short lines, at most $max_words words. Copy numbers and names exactly."
+)
+"""Instructions that a model of this size can follow, more or less."""
 
 SERIAL = "SN2023-188"
 
@@ -47,11 +54,12 @@ SUPPORT = [
 
 
 def test_a_real_conversation_is_summarised_or_left_as_it_was(small: Any) -> None:
-    messages = json.loads((EXAMPLES / "retail.json").read_text(encoding="utf-8"))["messages"][:9]
+    messages = json.loads((EXAMPLES / "retail.json").read_text(encoding="utf-8"))["messages"][:7]
     messages[0] = {"role": "system", "content": "You help customers of a shop."}
     messages.append({"role": "user", "content": "Go on."})
-    strategy = Summarize(model=small(), keep_turns=0, max_tokens=200, timeout_s=2 * PATIENCE_S)
-    context = ContextManager("openai-chat", Budget(window=6_000, aim_for=300), strategy, model="gpt-4o")
+    asking = {"model": small(), "template": SHORT, "timeout_s": PATIENCE_S}
+    strategy = Summarize(**asking, keep_turns=0, max_tokens=150)
+    context = ContextManager("openai-chat", Budget(window=2_000, aim_for=220), strategy, model="gpt-4o")
     context.add(messages)
     report, request = context.compact(), context.prepare_sync()
     assert violations("openai-chat", request.messages, None) == []
@@ -69,16 +77,22 @@ def test_a_real_conversation_is_summarised_or_left_as_it_was(small: Any) -> None
 
 
 def test_an_identifier_said_once_is_there_after_many_summaries(small: Any) -> None:
-    asking = Summarize(model=small(), keep_turns=1, max_tokens=120, timeout_s=PATIENCE_S)
-    strategy = Hybrid(steps=(asking, ExtractiveSummary()))
-    context = ContextManager("openai-chat", Budget(window=300), strategy, model="gpt-4o")
-    compactions = 0
+    asking = {"model": small(), "template": SHORT, "timeout_s": PATIENCE_S}
+    strategy = Summarize(**asking, keep_turns=1, max_tokens=100)
+    context = ContextManager("openai-chat", Budget(window=1_000, compact_at=220), strategy, model="gpt-4o")
+    tried, added = 0, []
     for said, answered in SUPPORT:
         context.add({"role": "user", "content": said})
+        added.append({"role": "user", "content": said})
         request = context.prepare_sync()
+        report = request.report
         assert violations("openai-chat", request.messages, None) == []
-        assert request.report.tokens_after <= 300
-        compactions += request.report.compacted
+        assert request.messages[-1] == added[-1]
+        assert report.compacted or report.failures or not report.model_calls
+        assert report.compactions or request.messages == added
+        tried += bool(report.model_calls)
+        if len(added) > 4:
+            assert SERIAL in json.dumps(request.messages)
         context.add({"role": "assistant", "content": answered})
-    assert SERIAL in json.dumps(request.messages)
-    assert compactions >= 2
+        added.append({"role": "assistant", "content": answered})
+    assert tried >= 2

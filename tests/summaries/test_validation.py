@@ -270,15 +270,15 @@ def test_values_without_room_are_named() -> None:
 
 
 def test_an_earlier_summary_stays_and_the_answer_adds_to_it() -> None:
-    earlier = check("Goal:\n- find out why the job hangs\nOpen:\n- ask for the host").text
+    earlier = check("Goal:\n- find out why the job hangs\nOpen:\n- ask for the host of the stuck worker").text
     more = (Said("user", "The host is db7.example:5432."), Said("assistant", "Thank you."))
     text = check(
-        "Done:\n- ask for the host\nFacts:\n- the host is db7.example:5432", more, earlier=earlier
+        "Done:\n- ask for the host of the stuck worker\nFacts:\n- the host is db7.example:5432",
+        more,
+        earlier=earlier,
     ).text
-    assert [line for line in earlier.splitlines() if line not in text.splitlines()] == [
-        "Open:",
-        "- ask for the host",
-    ]
+    assert [line for line in earlier.splitlines() if line not in text.splitlines()] == ["Open:"]
+    assert parse(text).done == ("ask for the host of the stuck worker",)
     assert "the host is db7.example:5432" in text
 
 

@@ -1,0 +1,219 @@
+"""The ladder: who is tried after whom, who is passed over, and what is told of it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from ctxkit import (
+    Budget,
+    CompressionStrategy,
+    ContextManager,
+    Drop,
+    ModelCallError,
+    Plan,
+    Services,
+    StrategyError,
+    View,
+)
+from ctxkit.core.edits import Failure
+from ctxkit.core.view import Past
+from ctxkit.registry import strategy_of
+from ctxkit.strategies.drop_oldest import DropOldest
+from ctxkit.strategies.fallback import FAILURES, PASSED_OVER, Fallback
+from tests.strategies import scribes
+from tests.strategies.scribes import Schedule
+
+PADDING = "The garden needs water and the paint is nearly dry by now. "
+TRIED: list[str] = []
+BROKEN: list[bool] = []
+
+
+@pytest.fixture(autouse=True)
+def nobody_tried_yet() -> None:
+    TRIED.clear()
+    BROKEN[:] = [True]
+
+
+class Rung(CompressionStrategy):
+    """Fails while it is broken; drops the oldest turn otherwise."""
+
+    kind: Literal["rung"] = "rung"
+    name: str = "rung"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        TRIED.append(self.name)
+        if BROKEN[0]:
+            raise ModelCallError(f"{self.name} did not answer", transient=True)
+        free = view.free()
+        return Plan.of(Drop(tuple(unit.id for unit in free if unit.turn == free[0].turn)))
+
+
+class Careless(CompressionStrategy):
+    """Drops what is pinned."""
+
+    kind: Literal["careless"] = "careless"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan.of(Drop(tuple(unit.id for unit in view.units)))
+
+
+class Idle(CompressionStrategy):
+    """Finds nothing to do."""
+
+    kind: Literal["idle"] = "idle"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        TRIED.append(self.kind)
+        return Plan()
+
+
+def turns(count: int, *, start: int = 1) -> list[dict[str, Any]]:
+    return [
+        {"role": role, "content": f"{role} {at}: {PADDING * 3}"}
+        for at in range(start, start + count)
+        for role in ("user", "assistant")
+    ]
+
+
+def manager(strategy: Any, ask: Any = None, *, strict: bool = False, **budget: Any) -> ContextManager:
+    given = {"window": 100_000, "context_limit": 2, **budget}
+    return ContextManager("openai-chat", Budget(**given), strategy, ask=ask, strict=strict)
+
+
+def filled(strategy: Any, ask: Any = None, **settings: Any) -> ContextManager:
+    context = manager(strategy, ask, **settings)
+    context.add([*turns(12), {"role": "user", "content": "So?"}])
+    return context
+
+
+@pytest.mark.parametrize("bad", [Rung(), Careless(), Idle()], ids=lambda rung: rung.kind)
+def test_the_next_rung_is_tried_on_the_same_conversation(bad: CompressionStrategy) -> None:
+    report = filled(Fallback(steps=(bad, DropOldest()))).compact()
+    alone = filled(DropOldest()).compact()
+    assert [(each.kind, each.by, each.positions) for each in report.edits] == [
+        (each.kind, each.by, each.positions) for each in alone.edits
+    ]
+    assert [failure.by for failure in report.failures] == ([] if bad.kind == "idle" else [bad.kind])
+
+
+def test_a_rung_that_is_enough_ends_the_ladder() -> None:
+    report = filled(Fallback(steps=(DropOldest(), Rung()))).compact()
+    assert {edit.by for edit in report.edits} == {"drop-oldest"}
+    assert TRIED == []
+
+
+def test_the_next_rung_goes_on_from_one_that_is_not_enough() -> None:
+    BROKEN[0] = False
+    report = filled(Fallback(steps=(Rung(), DropOldest()))).compact()
+    assert [edit.by for edit in report.edits] == ["rung", "drop-oldest"]
+    assert [edit.positions for edit in report.edits] == [(0, 1), tuple(range(2, 22))]
+
+
+def test_nothing_is_tried_when_all_targets_are_met() -> None:
+    assert not filled(Fallback(steps=(Rung(), Idle())), context_limit=50).compact().compacted
+    assert TRIED == []
+
+
+def test_when_every_rung_fails_nothing_changes_and_each_is_named() -> None:
+    context = filled(Fallback(steps=(Rung(), Careless())))
+    messages = context.prepare_sync().messages
+    report = context.report
+    assert report is not None
+    assert messages == [*turns(12), {"role": "user", "content": "So?"}]
+    assert [(each.by, each.why[:20]) for each in report.failures] == [
+        ("rung", "rung did not answer"),
+        ("careless", "its plan was rolled "),
+    ]
+
+
+def test_a_rung_that_keeps_failing_is_passed_over_and_then_tried_once() -> None:
+    context = manager(Fallback(steps=(Rung(), DropOldest())))
+    context.add(turns(2))
+    told: list[list[str]] = []
+    for at in range(FAILURES + PASSED_OVER + 1 + PASSED_OVER + 1):
+        context.add(turns(1, start=3 + at))
+        report = context.compact()
+        assert report.edits[0].by == "drop-oldest"
+        told.append([failure.by for failure in report.failures])
+    failed, over = [["rung"]], [["fallback"]]
+    assert told == [*failed * FAILURES, *over * PASSED_OVER, *failed, *over * PASSED_OVER, *failed]
+    assert len(TRIED) == FAILURES + 2
+
+
+def test_a_rung_that_works_again_is_tried_every_time() -> None:
+    context = manager(Fallback(steps=(Rung(), DropOldest())))
+    context.add(turns(2))
+    for at in range(FAILURES + PASSED_OVER + 3):
+        BROKEN[0] = at < FAILURES
+        context.add(turns(1, start=3 + at))
+        report = context.compact()
+    assert report.edits[0].by == "rung"
+    assert len(TRIED) == FAILURES + 3
+
+
+def test_passing_over_is_told_with_its_end() -> None:
+    past = [Past(at, 9, 9, (Failure("rung", "no"),)) for at in range(FAILURES)]
+    context = filled(Fallback(steps=(Rung(), DropOldest())))
+    context._history.archive.past.extend(past)
+    assert [failure.why for failure in context.compact().failures] == [
+        "rung failed 3 times in a row or more, and is passed over in this and the next 3 compactions"
+    ]
+
+
+def test_the_last_rung_is_never_passed_over() -> None:
+    context = filled(Fallback(steps=(Idle(), Rung())))
+    for _ in range(FAILURES + 3):
+        context.compact()
+    assert TRIED == ["idle", "rung"] * (FAILURES + 3)
+
+
+def test_rungs_of_one_kind_fail_each_for_itself() -> None:
+    report = filled(Fallback(steps=(Rung(name="first"), Rung(name="second"), DropOldest()))).compact()
+    assert [(each.by, each.why) for each in report.failures] == [
+        ("rung 1", "first did not answer"),
+        ("rung 2", "second did not answer"),
+    ]
+
+
+def test_in_strict_mode_only_the_last_rung_raises() -> None:
+    report = filled(Fallback(steps=(Rung(), DropOldest())), strict=True).compact()
+    assert [failure.by for failure in report.failures] == ["rung"]
+    with pytest.raises(StrategyError, match="careless"):
+        filled(Fallback(steps=(Rung(), Careless())), strict=True).compact()
+
+
+def test_the_ladder_of_a_fallback_that_names_none() -> None:
+    assert [step.kind for step in Fallback().steps] == [
+        "summarize",
+        "extractive-summary",
+        "digest-tool-results",
+        "drop-oldest",
+    ]
+    assert strategy_of("fallback") == Fallback()
+
+
+@pytest.mark.parametrize(
+    ("scribe", "by"),
+    [(scribes.good, "summarize"), (scribes.refusing, "extractive-summary"), (None, "extractive-summary")],
+)
+def test_a_model_that_fails_is_stood_in_for(talk: Any, scribe: Any, by: str) -> None:
+    for at in range(12):
+        talk.user(f"Question {at}: is room {at} done? {PADDING * 3}").assistant(f"Yes. {PADDING * 3}")
+    context = ContextManager(talk.format, Budget(window=1_200), "fallback", ask=scribe)
+    context.add(talk.user("So?").entries)
+    request = context.prepare_sync()
+    assert [edit.by for edit in request.report.edits] == [by]
+    assert [failure.by for failure in request.report.failures] == ([] if by == "summarize" else ["summarize"])
+    assert request.report.tokens_after <= request.report.target
+    assert talk.refused(request.messages) == []
+
+
+def test_a_question_that_failed_for_good_is_not_sent_again() -> None:
+    asked = Schedule([scribes.refusing])
+    steps = (strategy_of("summarize"), Idle())
+    context = filled(Fallback(steps=steps), asked)
+    for _ in range(FAILURES - 1):
+        context.compact()
+    assert len(asked.questions) == 1
