@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from ctxkit.core.facts import Fact, Speaker
     from ctxkit.core.items import Item, Part, PartKind, Role
+    from ctxkit.core.marks import marked
     from ctxkit.core.view import View
     from ctxkit.errors import (
         BudgetExceededError,
@@ -63,6 +64,7 @@ _HOMES = {
     ),
     "ctxkit.core.facts": ("Fact", "Speaker"),
     "ctxkit.core.items": ("Item", "Part", "PartKind", "Role"),
+    "ctxkit.core.marks": ("marked",),
     "ctxkit.core.view": ("View",),
     "ctxkit.errors": (
         "BudgetExceededError", "ConfigError", "ConversationError", "CtxkitError", "ModelCallError", "OpenCallsError",
@@ -124,6 +126,7 @@ __all__ = [
     "Unpin",
     "View",
     "hook",
+    "marked",
 ]
 
 

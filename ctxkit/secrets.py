@@ -63,7 +63,8 @@ _PATTERNS = tuple(
 _BY_PREFIX = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PREFIXED})")
 _PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _CARD = re.compile(
-    r"(?<![\w.,-])[2-6]\d{3}(?:(?P<gap>[ -]?)\d{4}(?P=gap)\d{4}(?P=gap)\d{1,7}|[ -]?\d{6}[ -]?\d{5})(?![\w-]|[.,]\d)"
+    r"(?<![\w.,-])[2-6]\d{3}(?:(?P<gap>[ -]?)\d{4}(?P=gap)\d{4}(?P=gap)\d{1,7}|[ -]?\d{6}[ -]?\d{5})(?![\w-]|[.,]\d)",
+    re.ASCII,
 )
 _SAYS_NOTHING = re.compile(
     r"[*x•.…_#-]+|<[^>]*|\$?\{.*|\[.*|\(.*|%\w*%?|none|null|true|false|undefined|redacted|hidden",
@@ -88,7 +89,7 @@ def _found(text: str) -> Iterator[str]:
     yield from (match.group() for match in _BY_PREFIX.finditer(text))
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
-            name, value = match.lastgroup or "", (match.group(match.lastgroup or 0)).rstrip(".?!")
+            name, value = match.lastgroup or "", (match.group(match.lastgroup or 0)).rstrip(".")
             if _is_secret(name, value, match.group()[: match.start(name) - match.start()]):
                 yield value
     yield from (match.group() for match in _CARD.finditer(text) if _checks(match.group()))

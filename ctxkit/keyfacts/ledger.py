@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.keyfacts.finding import VITAL, Found
+from ctxkit.keyfacts.room import Room
 
 __all__ = ["Ledger", "Settled"]
 
@@ -65,6 +66,11 @@ class Ledger:
         """What its facts take."""
         return self._cost(self._held())
 
+    @property
+    def bound_tokens(self) -> int:
+        """What those of them take that must be kept."""
+        return self._cost(fact for fact in self._held() if fact.must_keep)
+
     def bind(self, found: Iterable[Found], most: int) -> Settled:
         """Settle what must be kept. Nothing of it is ever evicted: who comes first stays, and what is said twice is
         kept once, in the words that came first. What has no room is left, for others to keep in place.
@@ -75,43 +81,38 @@ class Ledger:
         remembered: list[Fact] = []
         left: list[Fact] = []
         held = [fact for fact in self._held() if fact.must_keep]
-        for each in self._fresh(found):
-            share = self._cap * (VITAL_SHARE if each.fact.priority >= VITAL else RULES_SHARE)
-            same = [other for other in held if other.source == each.fact.source]
-            cost = self._cost([each.fact])
-            if (
-                self._cost(held) + cost <= min(share, most)
-                and self._cost(same) + cost <= share * MESSAGE_SHARE
-            ):
-                fact = self._named(each)
+        for fact in map(self._named, self._fresh(found)):
+            share = self._cap * (VITAL_SHARE if fact.priority >= VITAL else RULES_SHARE)
+            same = self._cost(other for other in held if other.source == fact.source)
+            cost = self._cost([fact])
+            if self._cost(held) + cost <= min(share, most) and same + cost <= share * MESSAGE_SHARE:
                 self._keep(fact)
                 held.append(fact)
                 remembered.append(fact)
             else:
-                left.append(each.fact)
+                left.append(fact)
         return Settled(tuple(remembered), left=tuple(left))
 
-    def settle(self, found: Iterable[Found], most: int, used: Callable[[Fact], bool]) -> Settled:
+    def settle(self, found: Iterable[Found], room: Room, used: Callable[[Fact], bool]) -> Settled:
         """Settle all others: those of higher priority are kept before lower ones, of these what newer steps used, of
         these the one said last; what does not fit beside them is stepped over.
 
         Args:
-            most: tokens up to which all facts together may grow, whatever the cap; what they have they keep.
+            room: how far all facts together may grow, and how far they have to shrink.
             used: whether newer steps used the value of a fact.
         """
-        bound = [fact for fact in self._held() if fact.must_keep]
-        room = min(self._cap, max(most, self.tokens)) - self._cost(bound)
+        left_over = min(self._cap, room.shrink_to, max(room.grow_to, self.tokens)) - self.bound_tokens
         before = {fact.name: fact for fact in self._held() if not fact.must_keep}
         fresh, left = self._admitted(found)
-        values = [fact.value for fact in bound]
+        values = [fact.value for fact in self._held() if fact.must_keep]
         kept: set[tuple[str, str]] = set()
         ranked = sorted({**before, **fresh}.values(), key=lambda fact: _rank(fact, used(fact)), reverse=True)
         for fact in ranked:
             cost = self._cost([fact])
-            if fact.name in fresh and _contained(fact, values):
+            if fact.name not in before and _contained(fact, values):
                 del fresh[fact.name]
-            elif cost <= room:
-                room -= cost
+            elif cost <= left_over:
+                left_over -= cost
                 kept.add(fact.name)
                 values.append(fact.value)
         evicted = tuple((fact, self._why(fact)) for name, fact in before.items() if name not in kept)

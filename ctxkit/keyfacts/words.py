@@ -30,9 +30,9 @@ _VITAL = _cue(
     "过敏|不耐受|忌口|不能(?:吃|喝|碰)",
 )
 _RULE = _cue(
-    r"must(?:n['’]?t)?(?! have been| be (?:kidding|joking|mistaken|right|nice))|never(?! mind)|forbid\w{0,6}|forbade|prohibit\w{0,6}"
+    r"must(?:n['’]?t)?(?! have(?! (?:a|an|the|at|no|some|to)(?![A-Za-z]))| be (?:kidding|joking|mistaken|right|nice|a mistake|something|some mistake))|never(?! mind)|forbid\w{0,6}|forbade|prohibit\w{0,6}"
     r"|banned|not (?:allowed|permitted)|under no circumstances?|on no account|no exceptions?|at all costs|shall not|contraindicat\w{1,6}"
-    r"|(?:do not|do n['’]?t|don['’]?t)(?! (?:really )?(?:know|think|understand|remember|see|mind|care|believe|recall|worry|hesitate"
+    r"|(?:do not|do n['’]?t|don['’]?t)(?! (?:really |actually |even )?(?:know|think|understand|remember|see|mind|care|believe|recall|worry|hesitate"
     r"|have|need|feel|like|want|get it|mean)(?![A-Za-z]))",
     r"禁止|严禁|禁忌|必须|务必|(?<!要)不要(?![紧钱])|不许|不准|(?<![舍巴记恨怪])不得(?![不已了])|请勿|切勿|绝不|决不|绝对不"
     r"|千万(?:别|不)|一定不|永远不|永不|从不|不可以|(?<![特区分级类个离差告性识辨判鉴派])别(?=[放加给用打买发让再把吃动删改忘碰去来取告泄提安订退])",

@@ -78,8 +78,8 @@ class Models:
 
     def drained(self) -> tuple[ModelCall, ...]:
         """The calls since this was last asked."""
-        calls, self.calls = tuple(self.calls), []
-        return calls
+        calls, self.calls = self.calls, []
+        return tuple(calls)
 
     async def ask(self, question: Question, model: ModelSettings | None = None) -> Answer:
         """The answer of a model, of the user's `ask` without one.

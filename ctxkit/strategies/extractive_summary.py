@@ -15,6 +15,7 @@ from ctxkit.errors import PlanRejected
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.covering import Covering, cover, max_summary_tokens
 from ctxkit.summaries.language import Language, language_of
+from ctxkit.summaries.results import LONGEST_LINE
 from ctxkit.summaries.salience import Said, Salient, said, salient
 from ctxkit.summaries.sections import HEADINGS, Sections, merged, parse, shortened, written
 
@@ -25,6 +26,10 @@ ATTEMPTS = 4
 
 SHORTEST_LINE = 6
 """Tokens of a line, at least: no more lines than fit at that size are weighed."""
+
+SHORTEST_RESULT = 80
+"""Characters that the line of a tool result may have however little room there is; where there is more, half as many
+as there are tokens."""
 
 NOTHING: dict[Language, str] = {"en": "none", "zh": "无"}
 """What stands under facts when there is nothing to say, or no room."""
@@ -73,8 +78,8 @@ class ExtractiveSummary(CompressionStrategy):
 
     def _tried(self, covering: Covering, longest: int) -> _Tried:
         """The plan for a covering; when all is covered, with as short a text as the target wants."""
-        draft = _Draft(covering, self.language)
         room, best = min(longest, covering.room), _Tried(Plan(), covering.view)
+        draft = _Draft(covering, self.language, room)
         for _ in range(ATTEMPTS):
             text = draft.text(room)
             why = "old turns; their most telling sentences are kept"
@@ -128,12 +133,12 @@ def _accepted(view: View, plan: Plan) -> _Tried | None:
 
 
 class _Draft:
-    """The summary of a covering, for texts of any size."""
+    """The summary of a covering, for texts of up to `room` tokens."""
 
-    def __init__(self, covering: Covering, language: Literal["auto", "en", "zh"]) -> None:
+    def __init__(self, covering: Covering, language: Literal["auto", "en", "zh"], room: int) -> None:
         self._view = covering.view
-        self._covering = covering
         self._earlier = parse(covering.earlier_text)
+        self._longest_result = min(LONGEST_LINE, max(SHORTEST_RESULT, room // 2))
         self._spoken = said(covering.view, covering.fresh)
         self._language = _headed(covering.earlier_text) or _spoken_language(self._spoken)
         if language != "auto":
@@ -153,7 +158,7 @@ class _Draft:
     @cached_property
     def _lines(self) -> tuple[Salient, ...]:
         known = [line for _, line in self._earlier.lines()]
-        return salient(self._spoken, self._language, known)
+        return salient(self._spoken, self._language, known, longest_result=self._longest_result)
 
     def _nothing(self) -> str:
         heading = HEADINGS[self._language]["facts"]

@@ -59,7 +59,7 @@ class Fallback(CompressionStrategy):
             last = at == len(self.steps) - 1
             left = 0 if last else _passed_over(name, view.past)
             if left:
-                total += Plan.failed(self.kind, _told(name, left))
+                total += Plan.failed(f"{name}, passed over", _told(left))
                 continue
             plan, view = await advance(step, view, services if last else lenient)
             total += _renamed(plan, step.kind, name)
@@ -95,6 +95,6 @@ def _passed_over(name: str, past: Sequence[Past]) -> int:
     return left
 
 
-def _told(name: str, left: int) -> str:
-    times = "this compaction" if left == 1 else f"this and the next {left - 1} compactions"
-    return f"{name} failed {FAILURES} times in a row or more, and is passed over in {times}"
+def _told(left: int) -> str:
+    rest = "after this compaction" if left == 1 else f"after this and the next {left - 1} compactions"
+    return f"it failed {FAILURES} times in a row or more, and is tried again {rest}"

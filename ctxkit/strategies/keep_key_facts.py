@@ -3,46 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.edits import Edit, Failure, Pin, Plan, Remember, Retract
-from ctxkit.core.facts import Fact, active_facts
-from ctxkit.core.state import ledger_of
+from ctxkit.core.edits import Edit, Failure, Pin, Plan, Remember, Retract, Unpin
+from ctxkit.core.facts import Fact
 from ctxkit.core.view import View
 from ctxkit.keyfacts.ledger import Ledger, Settled
 from ctxkit.keyfacts.reading import Reader
+from ctxkit.keyfacts.room import Room, about_to_go, room_of
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.specifics import specifics
 
 __all__ = ["KeepKeyFacts"]
-
-SHARE = 0.1
-"""Of the limit: what key facts may take when neither a number nor the budget's profile region says."""
-
-LEAST = 160
-"""Tokens that they may take all the same, as far as that is no more than `MOST_SHARE` of the limit."""
-
-MOST_SHARE = 0.25
-
-MARGIN = 0.25
-"""More than has to go: the steps that come next take whole turns."""
-
-ENVELOPES = 128
-"""Tokens of the two entries that hold facts (what was said, what tools told) beside their lines: mark, title, fence."""
-
-FACTS = ("profile", "ledger", "note")
-"""What facts are written as."""
-
 
 SHORTEST = 3
 """Characters of the shortest value whose use can be told."""
 
 MOST_TOLD = 8
 """Positions that a sentence in the report names."""
+
+
+@dataclass
+class _Places:
+    """Messages that must be kept and have no room among the facts: pinned now, unpinned again, without any room."""
+
+    pinned: list[Unit] = field(default_factory=list)
+    unpinned: list[Unit] = field(default_factory=list)
+    left: list[Unit] = field(default_factory=list)
+
+    def edits(self) -> Iterator[Edit]:
+        if self.pinned:
+            why = "it must be kept, and has no room among the facts"
+            yield Pin(tuple(unit.id for unit in self.pinned), why=why)
+        if self.unpinned:
+            why = "it should be kept, and what cannot shrink needs the room"
+            yield Unpin(tuple(unit.id for unit in self.unpinned), why=why)
 
 
 class KeepKeyFacts(CompressionStrategy):
@@ -72,67 +71,49 @@ class KeepKeyFacts(CompressionStrategy):
     def plan(self, view: View, services: Services) -> Plan:
         if not (view.over or view.surplus_turns):
             return Plan()
-        bare = _without_own(view, self.kind)
-        going = _going(view, bare, least=self._cap(view))
+        room = room_of(view, self.kind, self.max_tokens)
+        going = about_to_go(view, self.kind, least=room.cap)
         reader = Reader(view, services.hooks, self.must_keep, self.specifics)
-        ledger = Ledger(view.state.facts, by=self.kind, cap=self._cap(view), count=view.count)
+        ledger = Ledger(view.state.facts, by=self.kind, cap=room.cap, count=view.count)
         withdrawn = ledger.withdraw()
-        most = _most(bare, self.kind)
-        bound = ledger.bind(reader.bound(_speaking(view.free(), going)), most // 2)
-        pinned, left = self._pinned(view, bare, going, {*_sources(bound.left), *reader.secret})
-        unread = self._unread(view, [unit for unit in going if unit not in pinned])
-        stated = ledger.settle(reader.stated(unread), most, _used_in(view, going))
+        bound = ledger.bind(reader.bound(_speaking(view.free(), going)), room.grow_to // 2)
+        most = min(room.cap, room.shrink_to - ledger.bound_tokens)
+        places = self._places(view, going, {*_sources(bound.left), *reader.secret}, most)
+        stated = ledger.settle(reader.stated(self._unread(view, going, places)), room, _used_in(view, going))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled)]
-        if pinned:
-            edits.append(
-                Pin(tuple(unit.id for unit in pinned), why="it must be kept, and has no room among the facts")
-            )
-        return Plan(Plan.of(*edits).stages, tuple(self._told(view, left, stated, reader)))
+        failures = self._told(room, places.left, stated, reader)
+        return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
 
-    def _cap(self, view: View) -> int:
-        """Tokens that the facts of this strategy may take together."""
-        limit = view.budget.limit
-        if isinstance(self.max_tokens, int):
-            return self.max_tokens
-        if self.max_tokens is not None:
-            return int(self.max_tokens * limit)
-        profile = view.budget.regions.get("profile")
-        if profile is None:
-            return max(int(limit * SHARE), min(LEAST, int(limit * MOST_SHARE)))
-        others = (fact for fact in active_facts(view.state.facts).values() if fact.by != self.kind)
-        return max(0, profile.cap(view.budget.window) - sum(view.count(fact.line) + 1 for fact in others))
-
-    def _unread(self, view: View, units: Sequence[Unit]) -> list[Unit]:
-        """Units that no fact was taken from yet, but for what must be kept."""
+    def _unread(self, view: View, going: Sequence[Unit], places: _Places) -> list[Unit]:
+        """Units about to go that no fact was taken from yet, but for what must be kept."""
         mine = (fact for fact in view.state.facts if fact.by == self.kind and not fact.must_keep)
         read = {id for fact in mine for id in fact.source}
-        return [unit for unit in units if read.isdisjoint(item.id for item in unit.items)]
+        stays = {unit.id for unit in places.pinned}
+        return [u for u in going if u.id not in stays and read.isdisjoint(item.id for item in u.items)]
 
-    def _pinned(
-        self, view: View, bare: View, going: Sequence[Unit], items: set[int]
-    ) -> tuple[list[Unit], list[Unit]]:
-        """Of the units about to go, those with any of some items: which are pinned, oldest first, as far as there is
-        room, and which are not."""
+    def _places(self, view: View, going: Sequence[Unit], items: set[int], most: int) -> _Places:
+        """What becomes of the units of some items that are about to go, and of those that it pinned before: the
+        oldest are pinned, as far as there is room."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
-        room = min(self._cap(view), _reducible(bare) // 2) - sum(u.tokens for u in view.units if u.id in mine)
-        chosen: list[Unit] = []
-        left: list[Unit] = []
-        for unit in going:
-            if items.isdisjoint(item.id for item in unit.items):
-                continue
-            if unit.tokens <= room:
-                room -= unit.tokens
-                chosen.append(unit)
+        wanted = {unit.id for unit in going if not items.isdisjoint(item.id for item in unit.items)} | mine
+        places = _Places()
+        for unit in (unit for unit in view.units if unit.id in wanted):
+            if unit.tokens <= most:
+                most -= unit.tokens
+                if unit.id not in mine:
+                    places.pinned.append(unit)
             else:
-                left.append(unit)
-        return chosen, left
+                places.left.append(unit)
+                if unit.id in mine:
+                    places.unpinned.append(unit)
+        return places
 
-    def _told(self, view: View, left: Sequence[Unit], stated: Settled, reader: Reader) -> Iterator[Failure]:
+    def _told(self, room: Room, left: Sequence[Unit], stated: Settled, reader: Reader) -> Iterator[Failure]:
         """What could not be kept, for the report."""
         if left:
             size = sum(unit.tokens for unit in left)
             where = _positions(item.id for unit in left for item in unit.items)
-            why = f"what has to be kept of {where} has no room, neither as facts (of {self._cap(view)} tokens) nor pinned"
+            why = f"what has to be kept of {where} has no room, neither as facts (of {room.cap} tokens) nor pinned"
             yield Failure(self.kind, f"{why} ({size} tokens)")
         if reader.secret:
             count, where = sum(reader.secret.values()), _positions(reader.secret)
@@ -141,52 +122,13 @@ class KeepKeyFacts(CompressionStrategy):
         if of_users:
             where = _positions(_sources(of_users))
             why = f"{len(of_users)} facts that users stated in {where} are not kept"
-            yield Failure(self.kind, f"{why}: key facts may take {self._cap(view)} tokens")
-
-
-def _without_own(view: View, kind: str) -> View:
-    """The view without facts and without the pins of the strategy itself: what it finds must not depend on what it
-    found before, so that looking twice finds the same."""
-    items = tuple(item for item in view.state.items if item.made not in FACTS)
-    pins = tuple(pin for pin in view.state.pins if pin.by != kind)
-    return replace(view, state=replace(view.state, items=items, pins=pins, ledger=ledger_of(items)))
-
-
-def _going(view: View, bare: View, *, least: int) -> list[Unit]:
-    """The free units that are likely to go, oldest first: as many tokens as are over without the facts, a margin, and
-    `least` for the facts, in whole turns."""
-    free = {unit.id for unit in view.free()}
-    surplus = {turn.number for turn in [turn for turn in bare.turns if turn.number][: bare.surplus_turns]}
-    left, turn = int(bare.over * (1 + MARGIN)) + least, -1
-    going: list[Unit] = []
-    for unit in bare.free():
-        if unit.synthetic:
-            continue
-        if left <= 0 and unit.turn not in surplus and (unit.turn != turn or turn == view.current_turn):
-            break
-        left, turn = left - unit.tokens, unit.turn
-        if unit.id in free:
-            going.append(unit)
-    return going
+            yield Failure(self.kind, f"{why}: key facts may take {room.cap} tokens")
 
 
 def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> Iterator[Unit]:
     """Units that may say what has to be kept: all that users said, and whatever else is about to go."""
     ids = {unit.id for unit in going}
     return (unit for unit in free if unit.id in ids or any(item.shape.words for item in unit.items))
-
-
-def _most(bare: View, kind: str) -> int:
-    """Tokens that the facts of the strategy may have without the next compaction being due at once."""
-    others = (fact for fact in active_facts(bare.state.facts).values() if fact.by != kind)
-    taken = ENVELOPES + sum(bare.count(fact.line) + 1 for fact in others)
-    return max(0, bare.budget.start - bare.target - taken)
-
-
-def _reducible(bare: View) -> int:
-    """Tokens of the budget that are not taken by what no edit may touch."""
-    held = sum(unit.tokens for unit in bare.units if unit.id in bare.fixed)
-    return max(0, bare.budget.start - held - bare.state.system_tokens - bare.state.tools_tokens)
 
 
 def _used_in(view: View, going: Sequence[Unit]) -> Callable[[Fact], bool]:

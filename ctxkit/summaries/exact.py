@@ -27,6 +27,9 @@ TOOLS_SHARE = 0.5
 LONGEST_CONTEXT = 160
 """Characters of a sentence up to which it is kept whole for the value in it."""
 
+SHORTEST_LINE = 4
+"""Tokens of a line: with less room none is looked at any more."""
+
 ROUNDS = 4
 """Times that room is made: lines that go take values with them."""
 
@@ -72,10 +75,10 @@ def _identifiers(text: str) -> Iterator[Specific]:
 
 
 def _of_earlier(earlier: Sections) -> Iterator[Locked]:
-    """The identifiers of a summary, and what users demanded, in their lines where these are short."""
+    """The specifics of a summary, in their lines where these are short; of what tools said the identifiers."""
     for _, line in earlier.lines():
         by, said = unlabelled(line)
-        for specific in specifics(said) if by == "user" else _identifiers(said):
+        for specific in _identifiers(said) if by == "tool" else specifics(said):
             short = len(line) <= LONGEST_CONTEXT
             yield Locked(specific, line if short else line[: len(line) - len(said)] + specific.text)
 
@@ -132,11 +135,11 @@ def fitted(
 def _absent(sections: Sections, must: Sequence[Locked], language: Language) -> Iterator[str]:
     """The lines of the locked values that the sections do not have; one line may bring several."""
     absent = set(missing(written(sections, language), [each.specific for each in must]))
-    brought: set[Specific] = set()
+    brought: set[str] = set()
     for each in must:
-        if each.specific in absent - brought:
+        if each.specific in absent and each.specific.text not in brought:
             yield each.line
-            brought.update(absent.difference(missing(each.line, absent)))
+            brought.update(specific.text for specific in specifics(each.line))
 
 
 def _chosen(lines: Sequence[str], room: int, count: Callable[[str], int]) -> tuple[str, ...]:
@@ -146,9 +149,12 @@ def _chosen(lines: Sequence[str], room: int, count: Callable[[str], int]) -> tup
     )
     left, of_tools, kept = room, int(room * TOOLS_SHARE), []
     for at, line in ranked:
-        tokens = count(f"- {line}\n")
         tool = unlabelled(line)[0] == "tool"
-        if tokens <= (min(left, of_tools) if tool else left):
+        free = min(left, of_tools) if tool else left
+        if free < SHORTEST_LINE:
+            break
+        tokens = count(f"- {line}\n")
+        if tokens <= free:
             left -= tokens
             of_tools -= tokens if tool else 0
             kept.append((at, line))

@@ -24,21 +24,29 @@ _PEOPLES = ("goal", "decisions")
 
 _WORD = re.compile(r"[㐀-䶿一-鿿]|[A-Za-z0-9]+")
 
-_DIRECTS = re.compile(
-    r"\b(?:from now on|ignore|disregard|override|forget (?:all|any|every|your|the|previous)|you (?:must|should|shall|are now|will|have to)"
-    r"|must|never|always|do not|don['’]t|system ?(?:prompt|message)? ?:|developer ?:|(?:new|previous|following|these) (?:instruction|rule)s?)\b"
-    r"|\A\W*(?:system|developer|important|attention|assistant)\b ?[:：]"
-    r"|\A\W*(?:please |kindly |then |now |and |also )*(?:send|forward|reply|respond|answer|delete|remove|run|execute|call|use|transfer|pay|visit|click|open"
-    r"|reveal|print|output|email|post|upload|download|install|share|tell|say|act|pretend|add|set|change|write|grant|approve)\b"
-    r"|从现在(?:开始|起)|今后|忽略|无视|不要理会|必须|务必|一定要|不要|不得|不许|禁止|切勿|千万|请(?:将|把|勿|立即|立刻|务必|发|转)|系统(?:提示|消息)?[:：]|新(?:的)?(?:指令|规则)",
+_SEIZES = re.compile(
+    r"\b(?:from now on|(?:ignore|disregard|override|forget) (?:all|any|every|your|the|previous|prior|earlier)|you are now"
+    r"|(?:system|developer) ?(?:prompt|message)? ?:|(?:new|previous|prior) (?:instruction|rule)s?\b)"
+    r"|\A\W*(?:system|developer)\b ?[:：]"
+    r"|从现在(?:开始|起)|(?:忽略|无视|忘记|不要理会)(?:之前|以上|所有|上述|先前|前面)|系统(?:提示|消息)?[:：]|新(?:的)?(?:指令|规则)",
     re.IGNORECASE,
 )
-_OF_USER = re.compile(r"\b(?:user|customer|client)\b|用户|客户|顾客", re.IGNORECASE)
+"""What only somebody says who wants to be obeyed by whoever reads it."""
+
+_DIRECTS = re.compile(
+    r"\b(?:you (?:must|should|shall|will|have to)|must|never|always|do not|don['’]t|these (?:instruction|rule)s?)\b"
+    r"|\A\W*(?:important|attention|assistant)\b ?[:：]"
+    r"|\A\W*(?:please |kindly |then |now |and |also )*(?:send|forward|reply|respond|answer|delete|remove|run|execute|call|use"
+    r"|transfer|pay|visit|click|open|reveal|print|output|email|post|upload|download|install|share|tell|say|act|pretend|add|set"
+    r"|change|write|grant|approve)\b"
+    r"|今后|必须|务必|一定要|不要|不得|不许|禁止|切勿|千万|请(?:将|把|勿|立即|立刻|务必|发|转)",
+    re.IGNORECASE,
+)
 
 
 def directs(text: str) -> bool:
     """Whether a sentence tells somebody what to do."""
-    return _DIRECTS.search(text) is not None
+    return _SEIZES.search(text) is not None or _DIRECTS.search(text) is not None
 
 
 class Origins:
@@ -53,18 +61,21 @@ class Origins:
     def __init__(self, sources: Sequence[Said], earlier: Sections, language: Language) -> None:
         kept = [line for _, line in earlier.lines()]
         self._language = language
-        self._texts = [*(text for each in sources for text in (each.text, each.call, each.tool) if text), *kept]
+        self._texts = [
+            *(text for each in sources for text in (each.text, each.call, each.tool) if text),
+            *kept,
+        ]
         own = [text for each in sources for text in _own(each)]
         self._own = "\n".join([*own, *(line for line in kept if unlabelled(line)[0] != "tool")])
-        self._tools = [each for each in sources if each.by == "tool"]
+        self._tools = [each for each in (*sources, *map(_retold, kept)) if each.by == "tool"]
         self._own_runs = set(_runs(self._own)) if self._tools else set()
         self._runs_of = [frozenset(_runs(each.text)) for each in self._tools]
 
     def cleaned(self, sections: Sections) -> tuple[Sections, tuple[str, ...]]:
         """The sections without what they should not have, and one sentence on each thing that went.
 
-        A value in no source is marked as such. What only a tool said is no goal and no decision, and no wish of the
-        user's: it becomes a fact with the tool's name before it. An instruction that only a tool's text has goes.
+        A value in no source is marked as such. A line that has a tool's words, or a value that only tools said, gets the
+        tool's name before it, and is no goal and no decision. An instruction that only a tool's text has goes.
         """
         invented = foreign("\n".join(line for _, line in sections.lines()), self._texts)
         told = [f"{value!r:.120} is in no source and was taken out" for value in invented]
@@ -86,24 +97,31 @@ class Origins:
 
     def _in_its_place(self, section: str, line: str, told: list[str]) -> tuple[str, str]:
         """Where a line belongs, without the instructions in it that only tools gave; "" when nothing else is there."""
-        said = unlabelled(line)[1]
+        by, said = unlabelled(line)
         whole = tuple(sentences(said)) or (said,)
-        kept = tuple(each for each in whole if not (directs(each) and self._is_tools(each)))
-        for each in whole:
-            if each not in kept:
-                told.append(f"left out, an instruction that only a tool's text has: {each!r:.120}")
+        kept = tuple(each for each in whole if not self._orders(each, told_as=by))
+        told.extend(
+            f"left out, an instruction that only a tool's text has: {each!r:.120}"
+            for each in whole
+            if each not in kept
+        )
         if not kept:
             return section, ""
         if kept != whole:
             line = line[: len(line) - len(said)] + " ".join(kept)
         return self._attributed(section, line)
 
+    def _orders(self, sentence: str, *, told_as: str) -> bool:
+        """Whether a sentence gives an order that is a tool's; told as what a tool said, only one that wants to be obeyed
+        by whoever reads it."""
+        gives = _SEIZES.search(sentence) is not None if told_as == "tool" else directs(sentence)
+        return gives and self._is_tools(sentence)
+
     def _attributed(self, section: str, line: str) -> tuple[str, str]:
-        """The line under its section, or as a fact with the name of the tool that it comes from."""
+        """The line under its section; with the name of the tool before it, and a fact, when only that tool said it."""
         by, said = unlabelled(line)
-        claims = section in _PEOPLES or by == "user" or _OF_USER.search(said) is not None
         if by != "tool":
-            if not (self._copied(said) or (claims and self._only_tools_have(said))):
+            if not self._is_tools(said):
                 return section, line
             line = label("tool", self._language, self._tool_of(said)) + said
         return "facts" if section in _PEOPLES else section, line
@@ -120,7 +138,8 @@ class Origins:
     def _only_tools_have(self, text: str) -> bool:
         """Whether a text has a value that only tools said."""
         values = [each for each in specifics(text) if each.kind is not Kind.CONSTRAINT]
-        return bool(missing(self._own, values))
+        unsaid = missing(self._own, values)
+        return len(missing("\n".join(each.text for each in self._tools), unsaid)) < len(unsaid)
 
     def _tool_of(self, text: str) -> str:
         """The name of the tool whose text has most of a text."""
@@ -131,6 +150,13 @@ class Origins:
             key=lambda at: len(runs & self._runs_of[at]) - len(missing(self._tools[at].text, values)),
         )
         return self._tools[best].tool
+
+
+def _retold(line: str) -> Said:
+    """A line of an earlier summary as what it tells that somebody said."""
+    by, said = unlabelled(line)
+    name = line[: len(line) - len(said)].strip(" :：").partition(" ")[2]
+    return Said(by or "assistant", said, name)
 
 
 def _own(said: Said) -> tuple[str, ...]:

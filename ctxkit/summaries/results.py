@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -12,7 +12,7 @@ from ctxkit.summaries.cues import commands
 from ctxkit.summaries.prose import one_line, sentences
 from ctxkit.summaries.specifics import carried
 
-__all__ = ["result_pieces"]
+__all__ = ["LONGEST_LINE", "result_pieces"]
 
 LONGEST_LINE = 360
 """Characters of a line about one result."""
@@ -35,8 +35,10 @@ MAX_DEPTH = 20
 """Levels of nesting below which nothing is read."""
 
 
-def result_pieces(text: str, call: str, said: Callable[[str], bool]) -> tuple[str, list[str]]:
-    """What a result was asked for, and its records or telling lines, as many as fit into a line of a summary.
+def result_pieces(
+    text: str, call: str, said: Callable[[str], bool], longest: int = LONGEST_LINE
+) -> tuple[str, list[str]]:
+    """What a result was asked for, as far as it does not say so, and its records or telling lines, as many as fit.
 
     A record is the fields of one object, `name=value`, the likeliest to be needed; fields of two objects are never
     mixed. What tells its reader what to do is left out.
@@ -45,14 +47,16 @@ def result_pieces(text: str, call: str, said: Callable[[str], bool]) -> tuple[st
         text: the result.
         call: the arguments that the tool was given, as JSON text.
         said: whether a record or line was given before.
+        longest: characters that the records or lines may have together.
     """
+    value = as_json(text)
+    found = _lines(text) if value is None else _records(value)
+    pieces = (piece for piece in islice(found, MOST_RECORDS) if not said(piece) and not commands(piece))
+    told = _fitting(list(dict.fromkeys(pieces)), longest)
     arguments = as_json(call)
     given = _fields(arguments) if isinstance(arguments, dict) else []
-    value = as_json(text)
-    found = _lines(text) if value is None else _records(value, frozenset(given))
-    pieces = (piece for piece in islice(found, MOST_RECORDS) if not said(piece) and not commands(piece))
-    told = _fitting(list(dict.fromkeys(pieces)), LONGEST_LINE)
-    asked = ", ".join(_fitting(given, LONGEST_VALUE))
+    named = "".join(f" {piece}," for piece in told)
+    asked = ", ".join(_fitting([each for each in given if f" {each}," not in named], LONGEST_VALUE))
     return f"({asked}) " if asked else "", told
 
 
@@ -65,32 +69,46 @@ def _lines(text: str) -> Iterator[str]:
             yield one_line(sentence)
 
 
-def _records(value: Any, given: frozenset[str], key: str = "", depth: int = 0) -> Iterator[str]:
-    """The records in a JSON value, outer ones first, without the fields that are `given`."""
+def _records(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+    """The records in a JSON value, outer ones first."""
     if depth > MAX_DEPTH:
         return
     match value:
         case dict():
-            yield from _record(value, given, key)
+            inner = _inner(value)
+            yield from _record(value, key, inner.values())
             for name, each in value.items():
-                if isinstance(each, dict | list):
-                    yield from _records(each, given, _name(name), depth + 1)
+                if isinstance(each, dict | list) and name not in inner:
+                    yield from _records(each, _name(name), depth + 1)
         case list():
             plain = [each for each in value if not isinstance(each, dict | list)]
-            shown = ", ".join(_fitting([_shown(each) for each in plain], LONGEST_VALUE))
-            yield from _record({key: shown}, given, "")
+            yield from _record(
+                {key: ", ".join(_fitting([_shown(each) for each in plain], LONGEST_VALUE))}, ""
+            )
             for each in value:
                 if isinstance(each, dict):
-                    yield from _records(each, given, "", depth + 1)
+                    yield from _records(each, "", depth + 1)
                 elif isinstance(each, list):
-                    yield from _records(each, given, key, depth + 1)
+                    yield from _records(each, key, depth + 1)
         case _:
-            yield from _record({key: value}, given, "")
+            yield from _record({key: value}, "")
 
 
-def _record(record: dict[str, Any], given: frozenset[str], key: str) -> Iterator[str]:
+def _inner(record: dict[str, Any]) -> dict[str, str]:
+    """The objects in a record that are part of it, by name: flat, short, and not one of many by their keys."""
+    inner = {}
+    for name, each in record.items():
+        flat = isinstance(each, dict) and not any(isinstance(value, dict | list) for value in each.values())
+        if flat and not any(map(str.isdigit, name)):
+            shown = f"{_name(name)}({', '.join(_fields(each))})"
+            if len(shown) <= LONGEST_VALUE:
+                inner[name] = shown
+    return inner
+
+
+def _record(record: dict[str, Any], key: str, inner: Iterable[str] = ()) -> Iterator[str]:
     """The fields of one object behind its key, which they may not name themselves."""
-    fields = [field for field in _fields(record) if field not in given]
+    fields = [*_fields(record), *(each for each in inner if not each.endswith("()"))]
     if fields:
         named = not key or any(_shown(each) == key for each in record.values())
         yield ("" if named else f"{key}: ") + ", ".join(fields)

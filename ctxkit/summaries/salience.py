@@ -16,7 +16,7 @@ from ctxkit.summaries import cues
 from ctxkit.summaries.cues import binds as binding
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import content, is_prose, normal, one_line, sentences
-from ctxkit.summaries.results import result_pieces
+from ctxkit.summaries.results import LONGEST_LINE, result_pieces
 from ctxkit.summaries.specifics import carried
 
 __all__ = [
@@ -69,6 +69,7 @@ _SPEAKERS: dict[str, Speaker] = {
     name: speaker for names in LABELS.values() for speaker, name in names.items()
 }
 _LABEL = re.compile(rf"({'|'.join(_SPEAKERS)})(?: [^\s:：]{{1,80}})?[:：] ?")
+_ASKED = re.compile(r"\([^()]{1,100}\) ")
 _NAME = re.compile(r"[^\w.-]+")
 
 WORTH_OF: dict[str, float] = {"user": 3.0, "": 2.5, "system": 2.5, "assistant": 2.0, "tool": 1.0}
@@ -104,6 +105,9 @@ MOST_SENTENCES = 400
 
 LONGEST_QUESTION = 400
 """Characters at the end of a message in which its question is looked for."""
+
+BETWEEN = "; "
+"""What stands between the records of one result."""
 
 ASKED: dict[Language, str] = {"en": ' (asked: "{}")', "zh": "（问：“{}”）"}
 """What stands behind a short answer."""
@@ -170,20 +174,27 @@ def unlabelled(line: str) -> tuple[Speaker | Literal[""], str]:
     return (_SPEAKERS[found.group(1)], line[found.end() :]) if found else ("", line)
 
 
-def salient(spoken: Sequence[Said], language: Language, known: Collection[str] = ()) -> tuple[Salient, ...]:
+def salient(
+    spoken: Sequence[Said],
+    language: Language,
+    known: Collection[str] = (),
+    *,
+    longest_result: int = LONGEST_LINE,
+) -> tuple[Salient, ...]:
     """Labelled lines worth keeping, in the order in which they were said.
 
     Args:
         spoken: see `said`.
         language: of the labels.
         known: lines of an earlier summary; what they say is not said again.
+        longest_result: characters that the line of one tool result may have.
     """
     heard = _Heard(known)
     lines: list[Salient] = []
     goal_known, asked = bool(known), ""
     for each in spoken:
         if each.by == "tool":
-            lines.extend(_of_tool(each, language, heard))
+            lines.extend(_of_tool(each, language, heard, longest_result))
             continue
         told = list(_of_person(each, language, heard, asked=asked, first=not goal_known))
         goal_known = goal_known or any(line.section == "goal" for line in told)
@@ -220,7 +231,9 @@ class _Heard:
         self._words: set[str] = set()
         self._lines: set[str] = set()
         for line in known:
-            self.add(unlabelled(line)[1])
+            by, text = unlabelled(line)
+            for piece in _ASKED.sub("", text).split(BETWEEN) if by == "tool" else (text,):
+                self.add(piece)
 
     def add(self, text: str) -> None:
         """Remember what a text says."""
@@ -246,7 +259,7 @@ def _of_person(
 ) -> Iterator[Salient]:
     """What a person or the assistant said, sentence by sentence; a short answer with the question before it."""
     told = list(islice(sentences(each.text), MOST_SENTENCES))
-    if each.by == "user" and asked and len(told) <= 2 and len(content(each.text)) < 2 * LEAST_CONTENT:
+    if each.by == "user" and asked and _is_answer(each.text, told):
         answer = _answer(one_line(each.text), asked, language, heard)
         if answer is not None:
             yield answer
@@ -256,6 +269,14 @@ def _of_person(
         line = _line(each.by, sentence, language, heard, first=first and each.by == "user", chat=chat)
         if line is not None:
             yield line
+
+
+def _is_answer(text: str, told: Sequence[str]) -> bool:
+    """Whether a message says little without the question before it."""
+    if len(told) > 2 or len(content(text)) >= 2 * LEAST_CONTENT:
+        return False
+    speaks = any(cues.requests(each) or cues.decides(each) or binding(each) for each in told)
+    return cues.assents(text) or not speaks
 
 
 def _question(each: Said) -> str:
@@ -328,11 +349,11 @@ def _of_assistant(sentence: str, *, chat: bool) -> str:
     return "facts" if carries or binding(sentence) or (chat and tells) else ""
 
 
-def _of_tool(each: Said, language: Language, heard: _Heard) -> Iterator[Salient]:
+def _of_tool(each: Said, language: Language, heard: _Heard, longest: int) -> Iterator[Salient]:
     """One line for a result, with the records or sentences in it that are likely to be needed and were not said."""
-    asked, told = result_pieces(each.text, each.call, heard.has)
+    asked, told = result_pieces(each.text, each.call, heard.has, longest)
     for piece in told:
         heard.add(piece)
     if told:
-        line = label("tool", language, each.tool) + asked + "; ".join(told)
+        line = label("tool", language, each.tool) + asked + BETWEEN.join(told)
         yield Salient("facts", line, worth(line, "facts"))

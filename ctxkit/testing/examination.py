@@ -61,13 +61,14 @@ def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
 
 
 def _figures(fared: Tally, why: str) -> str:
-    idle = (
-        ""
-        if fared.planned
-        else ("; it found nothing to change in any conversation, so the other lines say little about it")
-    )
-    reasons = f" ({why})" if why else ""
-    return f"{fared.asked} plans asked for, {fared.planned} with edits, {fared.rejected} rolled back{reasons}{idle}"
+    told = f"{fared.asked} plans asked for, {fared.planned} with edits, {fared.rejected} rolled back"
+    if why:
+        return f"{told} ({why})"
+    if not fared.planned:
+        return (
+            f"{told}; it found nothing to change in any conversation, so the other lines say little about it"
+        )
+    return told
 
 
 def _promise_of(check: Check) -> tuple[str, str]:
@@ -91,13 +92,13 @@ def _smallest(strategy: CompressionStrategy, check: Check, examples: int) -> tup
 
     try:
         _run(strategy, watched, examples)
-    except Exception as error:
+    except Exception:
         if not last:
             raise
         failed, trial, seen = last[0]
-        del error
         plans = [_planned(look, strategy.kind) for look in seen.looks if look.plan]
-        return failed, Example(trial.payload, trial.window, tuple(dict.fromkeys(plans)))
+        once = {repr(plan): plan for plan in plans}  # what stands in a plugin's plan need not be hashable
+        return failed, Example(trial.payload, trial.window, tuple(once.values()))
     return None
 
 
@@ -106,7 +107,7 @@ def _planned(look: Look, kind: str) -> Planned:
 
 
 def _run(strategy: CompressionStrategy, check: Callable[[Trial], None], examples: int) -> None:
-    """Run a check on the same conversations each time, without a word and without files."""
+    """Run a check on the same conversations each time, without a word."""
     quiet = settings(
         max_examples=examples,
         deadline=None,

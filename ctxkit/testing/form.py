@@ -97,6 +97,9 @@ def checked_class(found: type[CompressionStrategy]) -> Iterator[Finding]:
 
 
 def _said_by(found: type[CompressionStrategy]) -> str:
+    needed = [name for name, field in found.model_fields.items() if field.is_required()]
+    if needed:
+        return f"{found.__name__}() cannot be made without {', '.join(needed)}"
     try:
         found.model_validate({})
     except Exception as error:  # noqa: BLE001 - the boundary to plugins

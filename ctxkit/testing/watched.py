@@ -11,7 +11,7 @@ from pydantic import PrivateAttr, SerializeAsAny
 
 from ctxkit.core.edits import Plan
 from ctxkit.core.view import View
-from ctxkit.errors import PlanRejected
+from ctxkit.errors import ModelCallError, PlanRejected
 from ctxkit.strategy import CompressionStrategy, Services
 
 __all__ = ["Look", "Watched"]
@@ -78,6 +78,9 @@ class Watched(CompressionStrategy):
         try:
             made = self.strategy.plan(view, services)
             made = await made if inspect.isawaitable(made) else made
+        except ModelCallError:  # no model is there to be asked, which is no fault of a strategy
+            made = Plan()
+            raise
         except BaseException as error:
             raised = f"{type(error).__name__}: {error}"
             raise

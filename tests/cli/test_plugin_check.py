@@ -22,7 +22,7 @@ from ctxkit.testing.form import checked_class
 HEAD = """
 import random
 from typing import Literal
-from ctxkit import CompressionStrategy, Drop, PartKind, Pin, Plan, Replace, Shorten
+from ctxkit import CompressionStrategy, Drop, ModelCallError, PartKind, Pin, Plan, Shorten
 
 
 class Tried(CompressionStrategy):
@@ -44,6 +44,9 @@ NO_PLAN = """
 """
 RAISES = """
         return Plan.of(Drop((view.turns[3].units[0].id,), "the third turn"))
+"""
+NO_MODEL = """
+        raise ModelCallError("no model is named")
 """
 RANDOM = """
         free = [unit.id for unit in view.free()]
@@ -198,6 +201,12 @@ def test_a_plugin_that_raises(check: Check) -> None:
     assert len(told.conversation("`plan` raises nothing")[2]) <= 4
 
 
+def test_a_plugin_that_has_no_model_to_ask(check: Check) -> None:
+    told = check(HEAD + NO_MODEL)
+    assert told.code == 0
+    assert "0 with edits, 0 rolled back; it found nothing to change" in told.out
+
+
 def test_a_plugin_that_is_random(check: Check) -> None:
     told = check(HEAD + RANDOM)
     assert told.code == 1
@@ -286,7 +295,7 @@ def test_the_form_of_a_plugin(check: Check) -> None:
         "its kind is the name of its entry point"
     )
     assert "Tried has no docstring" in told.about("the first line of its docstring")
-    assert "needed" in told.about("every parameter has a default")
+    assert "Tried() cannot be made without needed\n" in told.about("every parameter has a default")
     assert "`plan` raises" not in told.out
 
 

@@ -137,7 +137,7 @@ def test_a_rung_that_keeps_failing_is_passed_over_and_then_tried_once() -> None:
         report = context.compact()
         assert report.edits[0].by == "drop-oldest"
         told.append([failure.by for failure in report.failures])
-    failed, over = [["rung"]], [["fallback"]]
+    failed, over = [["rung"]], [["rung, passed over"]]
     assert told == [*failed * FAILURES, *over * PASSED_OVER, *failed, *over * PASSED_OVER, *failed]
     assert len(TRIED) == FAILURES + 2
 
@@ -157,9 +157,22 @@ def test_passing_over_is_told_with_its_end() -> None:
     past = [Past(at, 9, 9, (Failure("rung", "no"),)) for at in range(FAILURES)]
     context = filled(Fallback(steps=(Rung(), DropOldest())))
     context._history.archive.past.extend(past)
-    assert [failure.why for failure in context.compact().failures] == [
-        "rung failed 3 times in a row or more, and is passed over in this and the next 3 compactions"
+    assert [(failure.by, failure.why) for failure in context.compact().failures] == [
+        (
+            "rung, passed over",
+            "it failed 3 times in a row or more, and is tried again after this and the next 3 compactions",
+        )
     ]
+
+
+def test_a_ladder_on_a_ladder_does_not_fail_when_a_rung_of_it_rests() -> None:
+    inner = Fallback(steps=(Rung(), Idle()))
+    context = filled(Fallback(steps=(inner, DropOldest())))
+    told = []
+    for at in range(FAILURES + PASSED_OVER):
+        context.add(turns(1, start=20 + at))
+        told.append([failure.by for failure in context.compact().failures])
+    assert told == [["rung"]] * FAILURES + [["rung, passed over"]] * PASSED_OVER
 
 
 def test_the_last_rung_is_never_passed_over() -> None:

@@ -21,15 +21,13 @@ def test_records_keep_their_own_fields() -> None:
     ]
     assert pieces(flights) == (
         "",
-        ["flight_number=HAT041", "prices: economy=196", "flight_number=HAT023", "prices: economy=191"],
-    )  # fmt: skip
-
-
-def test_what_was_asked_for_stands_before_and_is_not_said_again() -> None:
-    assert pieces({"order_id": "#W1", "status": "pending"}, '{"order_id": "#W1"}') == (
-        "(order_id=#W1) ",
-        ["status=pending"],
+        ["flight_number=HAT041, prices(economy=196)", "flight_number=HAT023, prices(economy=191)"],
     )
+
+
+def test_what_was_asked_for_stands_before_where_the_result_does_not_say_so() -> None:
+    result, call = {"order_id": "#W1", "status": "pending"}, {"order_id": "#W1", "user_id": "u_77"}
+    assert pieces(result, json.dumps(call)) == ("(user_id=u_77) ", ["order_id=#W1, status=pending"])
 
 
 def test_the_key_of_a_record_is_named_when_the_record_does_not() -> None:

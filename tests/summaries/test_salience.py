@@ -198,3 +198,24 @@ def test_calls_without_ids_are_told_by_their_names() -> None:
     ]
     tools = [(tool, call.replace(" ", "")) for by, _, tool, call in heard("gemini", messages) if by == "tool"]
     assert tools == [("get", '{"at":1}'), ("put", '{"at":2}'), ("get", '{"at":3}')]
+
+
+def test_a_record_that_a_summary_has_is_not_said_again() -> None:
+    orders = Said(
+        "tool", '[{"id": "A-100", "price": 500}, {"id": "B-200", "price": 700}]', "list", '{"user": "u_77"}'
+    )
+    ((_, line),) = lines(orders)
+    assert line == "tool list: (user=u_77) id=A-100, price=500; id=B-200, price=700"
+    assert lines(orders, known=(line,)) == []
+    newer = Said(
+        "tool", '[{"id": "A-100", "price": 500}, {"id": "B-200", "price": 900}]', "list", '{"user": "u_77"}'
+    )
+    assert lines(newer, known=(line,)) == [("facts", "tool list: (user=u_77) id=B-200, price=900")]
+
+
+def test_an_answer_that_speaks_for_itself_stands_alone() -> None:
+    asked = Said("assistant", "Is there anything that you do not eat?")
+    assert lines(asked, Said("user", "Never any nuts.")) == [("facts", "user: Never any nuts.")]
+    assert lines(asked, Said("user", "Fish, mostly.")) == [
+        ("facts", 'user: Fish, mostly. (asked: "Is there anything that you do not eat?")')
+    ]

@@ -29,7 +29,7 @@ LINES = st.lists(
     ),
     max_size=4,
 ).map(tuple)
-ANY = st.builds(Sections, **{name: LINES for name in SECTIONS})
+ANY = st.builds(Sections, **dict.fromkeys(SECTIONS, LINES))
 
 
 def words(text: str) -> int:

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Language, Tree
 
-__all__ = ["guessed", "language_of", "parsed"]
+__all__ = ["Parsing", "guessed", "language_of"]
 
 MOST_BYTES = 200_000
 """Bytes of a source that are parsed; what is larger stays as it is."""
 
-LEAST_STEPS, STEPS_PER_KB = 100, 30
-"""Progress reports of the parser after which it is stopped. Real files of the nine languages take 5 to 10 a KB;
-texts that are made to trap its error recovery take thousands, with seconds between them."""
+LEAST_STEPS, STEPS_PER_KB = 50, 15
+"""Steps (the parser's progress reports) after which it is stopped, and that it has for each KB more. Real files take
+5 to 10 a KB. On texts that are made for it, its error recovery takes thousands, some of them milliseconds long."""
+
+MOST_STEPS = 6_000
+"""Steps for all sources of one plan: about 800 KB of real files."""
 
 CHUNK = 4_096
 """Bytes that the parser is handed at a time."""
@@ -81,27 +84,36 @@ def guessed(lines: list[str]) -> str:
     return best if signs[best] >= LEAST_SIGNS else ""
 
 
-def parsed(source: bytes, language: str) -> Tree | None:
-    """The syntax tree of a source; None for one that is too large, or that the parser makes no headway with.
+class Parsing:
+    """Parses sources until its steps are used up; each source that it is stopped at costs half of what is left.
 
-    The parser is stopped after a number of steps, not seconds: the same text is given up on everywhere.
+    Steps are the parser's own, not seconds: the same texts are given up on everywhere.
+
+    Args:
+        steps: of all sources together.
     """
-    from tree_sitter import Parser
 
-    if len(source) > MOST_BYTES:
-        return None
-    left = LEAST_STEPS + STEPS_PER_KB * len(source) // 1_000
+    def __init__(self, steps: int = MOST_STEPS) -> None:
+        self._left = steps
 
-    def stop(offset: int, has_error: bool) -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
+    def tree(self, source: bytes, language: str) -> Tree | None:
+        """The syntax tree of a source; None for one that is too large, or that the parser makes no headway with."""
+        from tree_sitter import Parser
 
-    parser = Parser(_language(language))
-    try:
-        return parser.parse(lambda at, point: source[at : at + CHUNK], progress_callback=stop)
-    except ValueError:  # "Parsing failed": what it says when it was stopped
-        return None
+        if len(source) > MOST_BYTES or self._left <= 0:
+            return None
+        least = self._left - LEAST_STEPS - STEPS_PER_KB * len(source) // 1_000
+
+        def stop(offset: int, has_error: bool) -> bool:
+            self._left -= 1
+            return self._left < max(0, least)
+
+        parser = Parser(_language(language))
+        try:
+            return parser.parse(lambda at, point: source[at : at + CHUNK], progress_callback=stop)
+        except ValueError:  # "Parsing failed": what it says when it was stopped
+            self._left //= 2
+            return None
 
 
 @cache

@@ -1,0 +1,213 @@
+"""Writing: the questions that a summary takes, and what is made of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ctxkit.core.conversation import Unit
+from ctxkit.core.facts import USER, active_facts
+from ctxkit.core.view import View
+from ctxkit.errors import ModelCallError
+from ctxkit.models.question import Answer, Question
+from ctxkit.strategy import Services
+from ctxkit.summaries.answers import words_said
+from ctxkit.summaries.covering import Covering, summary_text
+from ctxkit.summaries.language import Language, language_of
+from ctxkit.summaries.parts import Part, Turned, original_units, parted, spoken
+from ctxkit.summaries.prompt import instructions, request, requests
+from ctxkit.summaries.salience import Said
+from ctxkit.summaries.validation import LEAST_TOKENS, Checked, checked
+
+if TYPE_CHECKING:
+    from ctxkit.strategies.summarize import Summarize
+
+__all__ = ["Writing"]
+
+LARGEST = 8
+"""Parts in which a conversation is summarised at most."""
+
+ASK_WINDOW = 32_000
+"""Tokens that a user's own function is taken to read, or as many as the budget's window has."""
+
+BEYOND = 1_000
+"""Tokens that an answer may be too long by and still come to its end: it is shortened then, and not lost."""
+
+THINKING = 2_000
+"""Tokens of an answer at least, where the window has them: a model that reasons spends them before it writes."""
+
+LEAST_ROOM = 256
+"""Tokens of the smallest part that is worth a question."""
+
+SAFE_SHARE = 0.85
+"""Of the room in a model's window that is used: its tokens are not quite those of the conversation's counter."""
+
+READ_SHARE = 0.4
+"""Of our count of a question: when the provider counted less, it has not read all of it."""
+
+SHORTER = 0.6
+"""Of the length asked for first, when what came was too long."""
+
+FORGOTTEN = "[...]"
+"""What stands for what must not be kept: secrets, and what a user had forgotten."""
+
+LEAST_FORGOTTEN = 4
+"""Characters of a forgotten value from which on it is looked for: "no" says nothing by itself."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """One summary in the making."""
+
+    strategy: Summarize
+    view: View
+    services: Services
+    covering: Covering
+    max_tokens: int
+
+    async def written(self) -> tuple[str, tuple[str, ...]]:
+        """The text, and what there is to say about it.
+
+        Raises:
+            ModelCallError: no model answered, or not with a summary.
+        """
+        earlier, turned = self._material()
+        parts = self._parts(turned)
+        if not parts:
+            raise ModelCallError("there are no words to be summarised")
+        if len(parts) > LARGEST:
+            raise ModelCallError(f"it would take {len(parts)} questions, more than {LARGEST}")
+        words = words_said([each.said for each in turned])
+        notes: list[str] = []
+        for part in parts:
+            done = await self._asked(part, earlier, words)
+            earlier = done.text
+            notes += done.notes
+        secrets = self.services.hooks.secrets_in("\n".join([earlier, *notes]))
+        return _without(earlier, secrets), tuple(dict.fromkeys(_without(note, secrets) for note in notes))
+
+    def _material(self) -> tuple[str, tuple[Turned, ...]]:
+        """The earlier summary and what has come since; every so often no summary, and all from the originals."""
+        view, covering = self.view, self.covering
+        fresh = self._turned(covering.fresh)
+        items = [item for unit in covering.earlier for item in unit.items]
+        every, number = self.strategy.reanchor_every, view.state.compactions + 1
+        if items and every and number % every == 0:
+            everything = (*self._turned(original_units(view, items)), *fresh)
+            if len(self._parts(everything)) <= LARGEST:
+                return "", everything
+        earlier = "\n".join(summary_text(view, item) for item in items)
+        return _without(earlier, _forgotten(view)), fresh
+
+    def _turned(self, units: Sequence[Unit]) -> tuple[Turned, ...]:
+        gone = _forgotten(self.view)
+        return tuple(
+            Turned(each.turn, _forgetting(each.said, gone)) if gone else each
+            for each in spoken(self.view, units)
+        )
+
+    def _parts(self, turned: Sequence[Turned]) -> list[Part]:
+        """What is summarised with one question each.
+
+        Raises:
+            ModelCallError: the window of the model is too small.
+        """
+        window, count = self._window, self.view.count
+        language = language_of(words_said([each.said for each in turned]))
+        asked = count(self._instructions(language, self.max_tokens))
+        room = int(SAFE_SHARE * (window - asked - self.max_tokens - _answer_tokens(self.max_tokens, window)))
+        if room < LEAST_ROOM:
+            raise ModelCallError(f"a window of {window} tokens has no room for what is to be summarised")
+        return parted(turned, room=room, count=count, language=language)
+
+    @property
+    def _window(self) -> int:
+        model = self.strategy.model
+        return model.window if model else max(self.view.budget.window, ASK_WINDOW)
+
+    def _instructions(self, language: Language, max_tokens: int) -> str:
+        strategy = self.strategy
+        return instructions(language, max_tokens=max_tokens, focus=strategy.focus, template=strategy.told)
+
+    async def _asked(self, part: Part, earlier: str, words: str) -> Checked:
+        """The summary that goes on from an earlier one by a part; asked for once more, shorter, when it was too long."""
+        wanted = max(LEAST_TOKENS, self.max_tokens // 3, self.max_tokens - self.view.count(earlier))
+        done: Checked | None = None
+        for shorter in (False, True):
+            length = int(wanted * SHORTER) if shorter else wanted
+            try:
+                question = self._question(part, earlier, words, length, shorter=shorter)
+                answer = await self._answer(question)
+                if answer.complete or shorter:
+                    done = self._checked(answer, question, part, earlier, words)
+            except ModelCallError:
+                if done is None:
+                    raise
+            if done is not None and not done.too_long:
+                break
+        assert done is not None  # the second round returns or raises
+        return done
+
+    def _question(self, part: Part, earlier: str, words: str, max_tokens: int, *, shorter: bool) -> Question:
+        language = language_of(words or earlier)
+        told = self._instructions(language, max_tokens)
+        text = request(part.text, language, earlier=earlier, shorter=shorter)
+        return Question(told, text, _answer_tokens(max_tokens, self._window))
+
+    async def _answer(self, question: Question) -> Answer:
+        """The answer to a question, which has not failed before.
+
+        Raises:
+            ModelCallError: it has, or the model did not answer, or did not read all of it.
+        """
+        request = question.digest
+        if any(failure.request == request for past in self.view.past for failure in past.failures):
+            raise ModelCallError("the same question failed before and is not asked again", request=request)
+        answer = await self.services.models.ask(question, self.strategy.model)
+        sent = self.view.count(question.instructions) + self.view.count(question.text)
+        if 0 < answer.input_tokens < READ_SHARE * sent:
+            raise ModelCallError(
+                f"the model read {answer.input_tokens} of about {sent} tokens: its window is smaller than `window` says",
+                request=request,
+            )
+        return answer
+
+    def _checked(self, answer: Answer, question: Question, part: Part, earlier: str, words: str) -> Checked:
+        return checked(
+            answer.text,
+            sources=part.sources,
+            max_tokens=self.max_tokens,
+            count=self.view.count,
+            complete=answer.complete,
+            earlier=earlier,
+            words=words,
+            sent=question.text,
+            ignore=requests(language_of(words or earlier)),
+            request=question.digest,
+        )
+
+
+def _answer_tokens(max_tokens: int, window: int) -> int:
+    """Tokens that an answer may take: more than it should, so that it comes to its end, and enough to think first."""
+    return max(max_tokens + BEYOND, min(THINKING, window // 4))
+
+
+def _without(text: str, values: Collection[str]) -> str:
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, FORGOTTEN)
+    return text
+
+
+def _forgetting(said: Said, values: Collection[str]) -> Said:
+    return replace(said, text=_without(said.text, values), call=_without(said.call, values))
+
+
+def _forgotten(view: View) -> frozenset[str]:
+    """The values of facts that a user took back: no summary goes on telling them."""
+    facts = view.state.facts
+    taken_back = {fact.name for fact in facts if fact.retracted and fact.by == USER}
+    active = active_facts(facts)
+    held = {fact.value for fact in active.values()}
+    gone = {fact.value for fact in facts if fact.name in taken_back - active.keys() and not fact.retracted}
+    return frozenset(value for value in gone - held if len(value) >= LEAST_FORGOTTEN)
