@@ -109,7 +109,7 @@ class ContextManager:
         self._history = History(meter, reasoning=policy, repair=repair)
         self._models = Models(ask)
         self._services = Services(
-            self._history.original, strict=strict, models=self._models, hooks=self._hooks
+            self._history.original, strict=strict, models=self._models, hooks=self._hooks, model=model
         )
         self._strategy = strategy_of(strategy)
         self._triggers = Triggers()
@@ -296,10 +296,10 @@ class ContextManager:
             if not selected.wanted:
                 return _Done(view, selected)
             outcome = await self._planned(view, selected)
+            if outcome.refused or (not asked and outcome.after.tokens > view.budget.limit):
+                self._history.note_attempt(outcome)
             if not asked:
                 check_fits(outcome.after, outcome.failures)
-            if outcome.refused:
-                self._history.note_attempt(outcome)
             if outcome.refused or self._history.commit(outcome, snapshot.version):
                 self._triggers.compacted(outcome, by_tokens=by_tokens(view, selected))
                 return _Done(outcome.after, selected, outcome)

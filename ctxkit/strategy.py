@@ -37,6 +37,7 @@ class Services:
         disabled: kinds that are not asked any more, with the reason; the engine fills it.
         models: the models that may be asked.
         hooks: what installed plugins know: facts in a text, key messages, secrets.
+        model: the model that the requests are for, None where nobody said.
     """
 
     original: Callable[[str], list[Entry]]
@@ -44,6 +45,7 @@ class Services:
     disabled: dict[str, str] = field(default_factory=dict)
     models: Models = field(default_factory=Models)
     hooks: Called = field(default_factory=Called)
+    model: str | None = None
 
 
 class CompressionStrategy(BaseModel, ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,11 @@ MESSAGE_SHARE = 0.5
 
 LONGEST_SHARE = 0.25
 """Of the cap: the longest fact that does not have to be kept."""
+
+LINE = 3
+"""Tokens of a line beside its text: its end, and the number before its key."""
+
+_NUMBER = re.compile(r"(?:\A|(?<= / ))\d{1,4}\. ")
 
 SHORTEST = 4
 """Characters of a value from which on it is looked for inside others."""
@@ -59,6 +65,7 @@ class Ledger:
         self._active = active_facts(facts)
         self._said = {_sense(fact): fact for fact in self._active.values()}
         self._taken_back = _taken_back(facts)
+        self._mentioned: dict[tuple[str, str], int] = {}
         self._costs: dict[str, int] = {}
 
     @property
@@ -106,7 +113,9 @@ class Ledger:
         fresh, left = self._admitted(found)
         values = [fact.value for fact in self._held() if fact.must_keep]
         kept: set[tuple[str, str]] = set()
-        ranked = sorted({**before, **fresh}.values(), key=lambda fact: _rank(fact, used(fact)), reverse=True)
+        ranked = sorted(
+            {**before, **fresh}.values(), key=lambda fact: self._rank(fact, used(fact)), reverse=True
+        )
         for fact in ranked:
             cost = self._cost([fact])
             if fact.name not in before and _contained(fact, values):
@@ -157,6 +166,7 @@ class Ledger:
             fact, held = each.fact, self._said.get(_sense(each.fact))
             if self._is_taken_back(fact):
                 continue
+            self._mentioned[_sense(fact)] = max(_said_last(fact), self._mentioned.get(_sense(fact), -1))
             fact = replace(fact, by=self._by)
             if held is None or (fact.must_keep and not held.must_keep):
                 yield replace(each, fact=fact)
@@ -164,6 +174,10 @@ class Ledger:
                 yield Found(
                     replace(fact, key=held.key, priority=max(fact.priority, held.priority)), single=True
                 )
+
+    def _rank(self, fact: Fact, used: bool) -> tuple[int, bool, int, str]:
+        """What is kept before what; a value counts as said when anybody mentions it."""
+        return fact.priority, used, max(_said_last(fact), self._mentioned.get(_sense(fact), -1)), fact.value
 
     def _is_taken_back(self, fact: Fact) -> bool:
         return any(value in fact.value and fact.turn <= turn for value, turn in self._taken_back.items())
@@ -183,8 +197,9 @@ class Ledger:
         return sum(self._cost_of(fact.line) for fact in facts)
 
     def _cost_of(self, line: str) -> int:
+        """Tokens of a line, the same whichever number stands before its key."""
         if line not in self._costs:
-            self._costs[line] = self._count(line) + 1
+            self._costs[line] = self._count(_NUMBER.sub("", line)) + LINE
         return self._costs[line]
 
 
@@ -198,10 +213,6 @@ def _contained(fact: Fact, values: Iterable[str]) -> bool:
     if fact.subject or " " in fact.value or len(fact.value) < SHORTEST:
         return False
     return any(fact.value in other and len(other) > len(fact.value) + SHORTEST for other in values)
-
-
-def _rank(fact: Fact, used: bool) -> tuple[int, bool, int, str]:
-    return fact.priority, used, _said_last(fact), fact.value
 
 
 def _said_last(fact: Fact) -> int:

@@ -79,17 +79,11 @@ class KeepKeyFacts(CompressionStrategy):
         bound = ledger.bind(reader.bound(_speaking(view.free(), going)), room.grow_to // 2)
         most = min(room.cap, room.shrink_to - ledger.bound_tokens)
         places = self._places(view, going, {*_sources(bound.left), *reader.secret}, most)
-        stated = ledger.settle(reader.stated(self._unread(view, going, places)), room, _used_in(view, going))
+        unpinned = (unit for unit in going if unit not in places.pinned)
+        stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled)]
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
-
-    def _unread(self, view: View, going: Sequence[Unit], places: _Places) -> list[Unit]:
-        """Units about to go that no fact was taken from yet, but for what must be kept."""
-        mine = (fact for fact in view.state.facts if fact.by == self.kind and not fact.must_keep)
-        read = {id for fact in mine for id in fact.source}
-        stays = {unit.id for unit in places.pinned}
-        return [u for u in going if u.id not in stays and read.isdisjoint(item.id for item in u.items)]
 
     def _places(self, view: View, going: Sequence[Unit], items: set[int], most: int) -> _Places:
         """What becomes of the units of some items that are about to go, and of those that it pinned before: the

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ctxkit.registry import strategy_of
 from ctxkit.strategies.summarize import Summarize
 from ctxkit.strategies.summarizing import ASK_WINDOW
 from ctxkit.summaries.sections import parse
+from ctxkit.testing import STRATEGY_LAWS, Law, replay
 from tests.strategies import scribes
 from tests.strategies.scribes import Schedule, data_of, good, quoted
 
@@ -495,6 +497,12 @@ def _assert_sound(context: ContextManager, request: Any, added: list[dict[str, A
 
 def texts_or_none(messages: list[dict[str, Any]]) -> list[str]:
     return [str(each.get("content")) for each in messages]
+
+
+@pytest.mark.parametrize("law", STRATEGY_LAWS, ids=lambda law: law.__name__)
+def test_the_laws_hold_when_a_model_answers(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "ContextManager", partial(ContextManager, ask=good))
+    law(Summarize(timeout_s=None, keep_turns=1, reanchor_every=2))
 
 
 def test_an_answer_may_tell_what_the_provider_counted(chat: Any) -> None:

@@ -13,15 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Parsing", "guessed", "language_of"]
 
-MOST_BYTES = 200_000
+MOST_BYTES = 64_000
 """Bytes of a source that are parsed; what is larger stays as it is."""
 
-LEAST_STEPS, STEPS_PER_KB = 50, 15
-"""Steps (the parser's progress reports) after which it is stopped, and that it has for each KB more. Real files take
-5 to 10 a KB. On texts that are made for it, its error recovery takes thousands, some of them milliseconds long."""
+LEAST_STEPS, STEPS_PER_KB = 60, 20
+"""Steps (the parser's progress reports) after which it is stopped, and that it has for each KB more. 640 recorded
+views took up to 11 a KB. Texts that are made to trap its error recovery take many more, each the slower the larger
+the text is."""
+
+BROKEN_COSTS, BROKEN_BYTES = 4, 16_000
+"""What a step counts in which the parser is recovering from an error, and the size from which on it counts more.
+Recorded views, pieces of files mostly, had up to 3 such steps a KB."""
 
 MOST_STEPS = 6_000
-"""Steps for all sources of one plan: about 800 KB of real files."""
+"""Steps for all sources of one plan: 500 to 800 KB of real files."""
 
 CHUNK = 4_096
 """Bytes that the parser is handed at a time."""
@@ -85,7 +90,7 @@ def guessed(lines: list[str]) -> str:
 
 
 class Parsing:
-    """Parses sources until its steps are used up; each source that it is stopped at costs half of what is left.
+    """Parses sources until its steps are used up; a source at which it is stopped takes most of what is left.
 
     Steps are the parser's own, not seconds: the same texts are given up on everywhere.
 
@@ -103,16 +108,17 @@ class Parsing:
         if len(source) > MOST_BYTES or self._left <= 0:
             return None
         least = self._left - LEAST_STEPS - STEPS_PER_KB * len(source) // 1_000
+        broken = BROKEN_COSTS * max(1, len(source) // BROKEN_BYTES)
 
         def stop(offset: int, has_error: bool) -> bool:
-            self._left -= 1
+            self._left -= broken if has_error else 1
             return self._left < max(0, least)
 
         parser = Parser(_language(language))
         try:
             return parser.parse(lambda at, point: source[at : at + CHUNK], progress_callback=stop)
         except ValueError:  # "Parsing failed": what it says when it was stopped
-            self._left //= 2
+            self._left //= 4
             return None
 
 
