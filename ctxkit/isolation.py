@@ -20,8 +20,8 @@ __all__ = ["plan_in_process"]
 async def plan_in_process(strategy: CompressionStrategy, view: View, services: Services) -> Any:
     """What `plan` returned in a new process.
 
-    `services.original` answers for what the view itself shows; handles of earlier compactions are unknown there, and
-    no model can be asked.
+    `services.original` answers for what the view itself shows; handles of earlier compactions are unknown there. So
+    is the user's own `ask`: only a model that is named can be asked, and its calls are in no report.
 
     Raises:
         TooSlow: it took longer than `strategy.timeout_s`; the process was killed.

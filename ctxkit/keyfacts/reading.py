@@ -89,6 +89,8 @@ class Reader:
                 self.secret[item.id] = self.secret.get(item.id, 0) + 1
                 continue
             trust: Speaker = by if each.fact.said_by == "user" else each.fact.said_by
+            if item.shape.results:  # the entry is a tool's too, and a fact has the least trust of its sources
+                trust = "tool"
             fact = replace(each.fact, source=(item.id,), turn=item.turn, said_by=trust)
             yield replace(each, fact=fact)
 

@@ -46,7 +46,10 @@ def reply_of(answer: Any) -> Reply:
         return Reply(problem=Problem(f"it returned an Answer with {type(answer.text).__name__}, not a text"))
     if answer.text.strip():
         return Reply(answer)
-    return Reply(answer, Problem("its answer is empty" if answer.complete else _CUT_OFF))
+    return Reply(answer, _EMPTY if answer.complete else _CUT_OFF)
 
 
-_CUT_OFF = "its answer was cut off before any text: reasoning counts as output, too, and may take all of it"
+_EMPTY = Problem("its answer is empty", transient=True, lasting=False)
+_CUT_OFF = Problem(
+    "its answer was cut off before any text: reasoning counts as output, too, and may take all of it"
+)

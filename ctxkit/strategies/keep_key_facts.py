@@ -80,7 +80,7 @@ class KeepKeyFacts(CompressionStrategy):
         most = min(room.cap, room.shrink_to - ledger.bound_tokens)
         places = self._places(view, going, {*_sources(bound.left), *reader.secret}, most)
         unpinned = (unit for unit in going if unit not in places.pinned)
-        stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going))
+        stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going, self.kind))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled)]
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
@@ -125,9 +125,9 @@ def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> Iterator[Unit]:
     return (unit for unit in free if unit.id in ids or any(item.shape.words for item in unit.items))
 
 
-def _used_in(view: View, going: Sequence[Unit]) -> Callable[[Fact], bool]:
-    """Whether the exact values of a fact stand in what is not about to go."""
-    ids = {unit.id for unit in going}
+def _used_in(view: View, going: Sequence[Unit], kind: str) -> Callable[[Fact], bool]:
+    """Whether the exact values of a fact stand in what is not about to go, and is not merely pinned by the strategy."""
+    ids = {unit.id for unit in going} | {pin.unit for pin in view.state.pins if pin.by == kind}
     text = "\n".join(unit.text for unit in view.units if unit.id not in ids and not unit.synthetic)
 
     def used(fact: Fact) -> bool:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.facts import USER, active_facts
+from ctxkit.core.state import wire
 from ctxkit.core.view import View
 from ctxkit.errors import ModelCallError
 from ctxkit.models.question import Answer, Question
+from ctxkit.strategies.extending import is_cheaper, is_own, place_of
 from ctxkit.strategy import Services
 from ctxkit.summaries.answers import words_said
 from ctxkit.summaries.covering import Covering, summary_text
 from ctxkit.summaries.language import Language, language_of
 from ctxkit.summaries.parts import Part, Turned, original_units, parted, spoken
-from ctxkit.summaries.prompt import instructions, request, requests
+from ctxkit.summaries.prompt import instructions, request, request_above, requests
 from ctxkit.summaries.salience import Said
 from ctxkit.summaries.validation import LEAST_TOKENS, Checked, checked
 
@@ -81,7 +83,9 @@ class Writing:
         words = words_said([each.said for each in turned])
         notes: list[str] = []
         for part in parts:
-            done = await self._asked(part, earlier, words)
+            done = await self._asked(
+                part, earlier, words, extend=len(parts) == 1 and self._shown_above(earlier)
+            )
             earlier = done.text
             notes += done.notes
         secrets = self.services.hooks.secrets_in("\n".join([earlier, *notes]))
@@ -126,11 +130,13 @@ class Writing:
         model = self.strategy.model
         return model.window if model else max(self.view.budget.window, ASK_WINDOW)
 
-    def _instructions(self, language: Language, max_tokens: int) -> str:
+    def _instructions(self, language: Language, max_tokens: int, *, above: bool = False) -> str:
         strategy = self.strategy
-        return instructions(language, max_tokens=max_tokens, focus=strategy.focus, template=strategy.told)
+        return instructions(
+            language, max_tokens=max_tokens, focus=strategy.focus, template=strategy.told, above=above
+        )
 
-    async def _asked(self, part: Part, earlier: str, words: str) -> Checked:
+    async def _asked(self, part: Part, earlier: str, words: str, *, extend: bool) -> Checked:
         """The summary that goes on from an earlier one by a part; asked for once more, shorter, when it was too long."""
         wanted = max(LEAST_TOKENS, self.max_tokens // 3, self.max_tokens - self.view.count(earlier))
         done: Checked | None = None
@@ -138,6 +144,10 @@ class Writing:
             length = int(wanted * SHORTER) if shorter else wanted
             try:
                 question = self._question(part, earlier, words, length, shorter=shorter)
+                if extend:
+                    question = self._extended(
+                        question, language_of(words or earlier), length, shorter=shorter
+                    )
                 answer = await self._answer(question)
                 if answer.complete or shorter:
                     done = self._checked(answer, question, part, earlier, words)
@@ -155,6 +165,31 @@ class Writing:
         text = request(part.text, language, earlier=earlier, shorter=shorter)
         return Question(told, text, _answer_tokens(max_tokens, self._window))
 
+    def _shown_above(self, earlier: str) -> bool:
+        """Whether the conversation's own request has all that the model is to be shown, and nothing it must not see."""
+        anew = bool(self.covering.earlier) and not earlier
+        return not (anew or _forgotten(self.view))
+
+    def _extended(self, plain: Question, language: Language, max_tokens: int, *, shorter: bool) -> Question:
+        """The question as one that extends the conversation's last request, where that is cheaper."""
+        model, place, state = self.strategy.model, place_of(self.covering), self.view.state
+        if model is None or place is None or not is_own(model, self.view, self.services.model):
+            return plain
+        told = self._instructions(language, max_tokens, above=True)
+        text = request_above(
+            place.first, place.after, place.left, language, earlier=place.earlier, shorter=shorter
+        )
+        sizes = {"plain": self._tokens(plain), "extra": self.view.count(told) + self.view.count(text)}
+        if not is_cheaper(plain, self.view, model, **sizes):
+            return plain
+        prefix, _ = wire(state, self.view.setting.meter.provider)
+        return Question(told, text, plain.max_tokens, tuple(prefix), state.system, state.tools)
+
+    def _tokens(self, question: Question) -> int:
+        """Tokens of a question, those of the request that it extends included."""
+        own = self.view.count(question.instructions) + self.view.count(question.text)
+        return own + (self.view.tokens if question.prefix else 0)
+
     async def _answer(self, question: Question) -> Answer:
         """The answer to a question, which has not failed before.
 
@@ -165,7 +200,7 @@ class Writing:
         if any(failure.request == request for past in self.view.past for failure in past.failures):
             raise ModelCallError("the same question failed before and is not asked again", request=request)
         answer = await self.services.models.ask(question, self.strategy.model)
-        sent = self.view.count(question.instructions) + self.view.count(question.text)
+        sent = self._tokens(question)
         if 0 < answer.input_tokens < READ_SHARE * sent:
             raise ModelCallError(
                 f"the model read {answer.input_tokens} of about {sent} tokens: its window is smaller than `window` says",
@@ -182,7 +217,7 @@ class Writing:
             complete=answer.complete,
             earlier=earlier,
             words=words,
-            sent=question.text,
+            sent=None if question.prefix else question.text,
             ignore=requests(language_of(words or earlier)),
             request=question.digest,
         )

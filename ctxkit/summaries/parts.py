@@ -10,6 +10,7 @@ from ctxkit.core.items import Item
 from ctxkit.core.state import opens_turn
 from ctxkit.core.view import View
 from ctxkit.summaries.language import Language
+from ctxkit.summaries.prompt import QUOTE
 from ctxkit.summaries.prose import one_line
 from ctxkit.summaries.salience import Said, Speaker, said
 
@@ -20,8 +21,6 @@ CHARACTERS = 4
 
 LEAST_CUT = 64
 """Characters of the shortest piece of a line."""
-
-QUOTE = "> "
 
 
 @dataclass(frozen=True, slots=True)

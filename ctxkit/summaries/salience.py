@@ -17,7 +17,7 @@ from ctxkit.summaries.cues import binds as binding
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import content, is_prose, normal, one_line, sentences
 from ctxkit.summaries.results import LONGEST_LINE, result_pieces
-from ctxkit.summaries.specifics import carried
+from ctxkit.summaries.specifics import Kind, carried
 
 __all__ = [
     "Said",
@@ -78,12 +78,16 @@ WORTH_OF: dict[str, float] = {"user": 3.0, "": 2.5, "system": 2.5, "assistant": 
 WORTH_IN: dict[str, float] = {"goal": 1.5, "decisions": 1.5, "done": 1.0, "open": 1.0, "exact": 6.0}
 """And more for the section in which it stands."""
 
-BINDING_WORTH = 3.0
+BINDING_WORTH = 4.5
 """And more for what binds, if a person said it; half of it for the assistant, nothing for tools."""
 
 SPECIFIC_WORTH = 0.5
 MOST_SPECIFICS_WORTH = 1.5
 """And more for each identifier, amount, date, path and the like in it, up to this."""
+
+IDENTIFYING_WORTH = 4.5
+"""And more for an identifier, an address or a path in it, if a person said it: it is asked for later, and cannot be
+guessed."""
 
 REPEATED_WORTH = 2.0
 """And less when all of its content was said before."""
@@ -111,6 +115,7 @@ BETWEEN = "; "
 
 ASKED: dict[Language, str] = {"en": ' (asked: "{}")', "zh": "（问：“{}”）"}
 """What stands behind a short answer."""
+_ANSWERED = re.compile(r' \(asked: ".{1,500}"\)\Z|（问：“.{1,500}”）\Z')
 
 LEAST_CONTENT = 3
 """Words of content that a user's statement has to have when nothing else speaks for it."""
@@ -209,6 +214,9 @@ def _best(lines: Sequence[Salient], most: int) -> list[Salient]:
     return [lines[at] for at in sorted(ranked[:most])]
 
 
+_IDENTIFYING = frozenset({Kind.IDENTIFIER, Kind.EMAIL, Kind.PHONE, Kind.URL, Kind.PATH, Kind.HOST})
+
+
 @lru_cache(maxsize=4096)
 def worth(line: str, section: str) -> float:
     """What a labelled line in a section is worth beside others, higher is better; age left aside."""
@@ -218,8 +226,11 @@ def worth(line: str, section: str) -> float:
         value += BINDING_WORTH if by in ("user", "") else BINDING_WORTH / 2
     if by in ("user", "") and cues.prefers(text):
         value += 1.0
-    value += min(MOST_SPECIFICS_WORTH, SPECIFIC_WORTH * len(carried(text)))
-    if cues.asks(text) and section != "goal":
+    found = carried(text)
+    if by in ("user", "") and any(each.kind in _IDENTIFYING for each in found):
+        value += IDENTIFYING_WORTH
+    value += min(MOST_SPECIFICS_WORTH, SPECIFIC_WORTH * len(found))
+    if cues.asks(_ANSWERED.sub("", text)) and section != "goal":
         value -= 1.5
     return value + min(1.0, len(content(text)) / TELLING_CONTENT) - len(text) / WORTHLESS_LENGTH
 

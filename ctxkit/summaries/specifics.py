@@ -245,6 +245,8 @@ def _read(name: str, text: str) -> Specific | None:
             return _command(text.strip())
         case "url":
             return Specific(Kind.URL, text.rstrip(".,;:!?)]*_~"))
+        case "date":
+            return Specific(Kind.DATE, text.rstrip("."))  # of a short month, or of the sentence
         case _:
             return Specific(_KINDS[name] if name in _KINDS else Kind(name), text.strip())
 

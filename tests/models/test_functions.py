@@ -120,8 +120,6 @@ async def test_it_is_asked_once_a_question_since_its_client_has_retries_of_its_o
         (7, "it returned int, not a text or an Answer"),
         ({"text": "Yes."}, "it returned dict, not a text or an Answer"),
         (Answer(None), "it returned an Answer with NoneType, not a text"),  # type: ignore[arg-type]
-        ("", "its answer is empty"),
-        (" \n\t", "its answer is empty"),
     ],
 )
 async def test_what_is_no_answer(answer: Any, why: str) -> None:
@@ -130,6 +128,16 @@ async def test_what_is_no_answer(answer: Any, why: str) -> None:
         await Models(lambda _: answer).ask(asked)
     assert str(caught.value) == f"the `ask` function did not answer: {why}"
     assert (caught.value.transient, caught.value.request) == (False, asked.digest)
+
+
+@pytest.mark.parametrize("answer", ["", " \n\t"])
+async def test_an_empty_answer_may_be_a_better_one_the_next_time(answer: str) -> None:
+    answers = iter([answer, "Yes."])
+    models = Models(lambda _: next(answers))
+    with pytest.raises(ModelCallError, match="its answer is empty") as caught:
+        await models.ask(question())
+    assert (caught.value.transient, caught.value.request) == (True, "")
+    assert (await models.ask(question())).text == "Yes."
 
 
 # In a compaction

@@ -142,8 +142,6 @@ async def test_a_response_as_long_as_the_limit_was_cut_whatever_its_status_says(
 
 UNUSABLE = {
     "refusal": (refuses("I can't, because of xz-4471"), "it refused"),
-    "empty": (says(""), "its answer is empty"),
-    "blank": (says(" \n"), "its answer is empty"),
     "all reasoning": (
         cuts(""),
         "its answer was cut off before any text: reasoning counts as output, too, and may take all of it",
@@ -172,6 +170,19 @@ async def test_what_is_no_answer_is_an_error_and_is_not_asked_for_again(api: Api
     assert not caught.value.transient
     assert caught.value.request == asked.digest
     assert [call.error for call in models.calls] == [why]
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_an_empty_answer_is_asked_for_again_as_often_as_the_settings_say(
+    api: Api, text: str, clock: Clock
+) -> None:
+    with serving(says(text), says(text), says("Yes.")) as server:
+        models = clock.models()
+        with pytest.raises(ModelCallError, match="its answer is empty, after 2 tries") as caught:
+            await models.ask(question(), settings(server, api, retries=1))
+        assert (caught.value.transient, caught.value.request) == (True, "")
+        assert (await models.ask(question(), settings(server, api, retries=1))).text == "Yes."
+    assert len(server.requests) == 3
 
 
 async def test_a_response_that_failed_at_its_provider(clock: Clock) -> None:

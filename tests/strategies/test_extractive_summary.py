@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from ctxkit import Budget, ConfigError, ContextManager
 from ctxkit.core.items import Item
+from ctxkit.strategies.extractive_summary import ExtractiveSummary
 from ctxkit.summaries.covering import ENVELOPE
 from ctxkit.summaries.sections import Sections, parse
 from ctxkit.tokens import counter_for
+from tests.real_model.test_summaries import SERIAL, SUPPORT
 
 FILLER = "The line along the coast is quiet in the morning and the view of the sea is fine. " * 6
 
@@ -267,3 +270,37 @@ def test_the_same_conversation_gives_the_same_summary() -> None:
 def test_settings_are_checked(settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         ContextManager("openai-chat", Budget(window=100), {"kind": "extractive-summary", **settings})
+
+
+@pytest.mark.parametrize("window", [240, 300, 400])
+def test_an_identifier_outlasts_what_else_was_said_in_a_small_window(window: int) -> None:
+    context = ContextManager("openai-chat", Budget(window=window), ExtractiveSummary(), model="gpt-4o")
+    for said, answered in SUPPORT:
+        context.add(user(said))
+        request = context.prepare_sync()
+        context.add(assistant(answered))
+    assert request.report.compactions > 1
+    assert SERIAL in json.dumps(request.messages)
+
+
+CHATTER = (
+    "Done, but it still blinks.",
+    "I would like to know how long that takes.",
+    "We have decided to wait until Monday, please go on.",
+    "The labels cost 12.50 EUR and there are 400 of them, as you know.",
+)
+
+
+@pytest.mark.parametrize("strategy", ["extractive-summary", "fallback"])
+def test_a_serial_number_of_turn_3_is_there_at_turn_480(strategy: str) -> None:
+    context = ContextManager("openai-chat", Budget(window=1_200), strategy)
+    for turn in range(1, 501):
+        given = f"The serial number is {SERIAL}. " if turn == 3 else ""
+        context.add(user(f"{given}{turn}: {CHATTER[turn % len(CHATTER)]}"))
+        sent = json.dumps(context.prepare_sync().messages)
+        if turn in (4, 100, 480, 500):
+            assert SERIAL in sent, turn
+        context.add(assistant(f"Answer {turn}: the guides are too wide, push them against the roll."))
+    assert context.report is not None
+    assert context.report.compactions > 5
+    assert {edit.by for edit in context.report.edits} <= {"extractive-summary"}

@@ -141,3 +141,15 @@ def test_missing_specifics_are_named() -> None:
 )  # fmt: skip
 def test_a_hostile_megabyte_is_read(piece: str) -> None:
     assert len(specifics(piece * (500_000 // len(piece)))) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("It has to be here by the 14th of June.", "14th of June"),
+        ("By 3 Oct. at the latest", "3 Oct"),
+        ("Paid on Sept. 3, 2025.", "Sept. 3, 2025"),
+    ],
+)
+def test_a_date_ends_before_the_full_stop(text: str, date: str) -> None:
+    assert [each for each in specifics(text) if each.kind is Kind.DATE] == [Specific(Kind.DATE, date)]
