@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Rank", "as_json", "rank", "telling", "tokens_of", "words_of"]
+__all__ = ["Rank", "as_json", "looks_like_id", "rank", "telling", "tokens_of", "words_of"]
 
 
 class Rank(IntEnum):
@@ -59,8 +59,6 @@ FACT_WORDS = _words(
 """Words of field names whose values, however short, decide something."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}年|\d\d?月\d")
-_TIME = re.compile(r"\d\d?:\d\d(?::\d\d)?(?:\.\d+)?(?:\+\d)?\Z")
 _TOKEN = re.compile(r"[\w@#$€£¥%+./:\\~-]+")
 _LITERAL = re.compile(
     r"\d{3}|\d[.,]\d|[$€£¥#]\d|\d\s?[%€元]|\w@\w|\w[_/\\]\w|[/~]\w|\b[A-Z]{3}|[A-Za-z]\d|\d[A-Za-z]|[《「『\"`“]\w"
@@ -72,21 +70,21 @@ _SENTENCE = re.compile(r"[^\n.!?。！？；]+(?:[.!?](?=\S)[^\n.!?。！？；]
 def rank(field: str, value: Any, asked: frozenset[str] = frozenset()) -> Rank:
     """How likely the scalar `value` of `field` is to be needed; `asked` are the fields that calls were given.
 
-    Field names count by their words, so that `orderId`, `order_id` and `order id` are the same.
+    Field names count by their words, so that `orderId`, `order_id` and `order id` are the same. Numbers and flags
+    count as what they look like as text.
     """
     if value is None or value == "":
         return Rank.NOTHING
-    words = words_of(field)
-    named = max(_by_name(words), Rank.KEY if " ".join(words) in asked else Rank.NOTHING)
-    match value:
-        case bool():
-            return min(named, Rank.FACT)
-        case int() | float():
-            return max(min(named, Rank.KEY), Rank.FACT if abs(value) >= 100 else Rank.DETAIL)
-        case str():
-            return _by_look(value.strip(), named)
-        case _:
-            return Rank.DETAIL
+    named = named_rank(field)
+    if asked and named < Rank.KEY and " ".join(words_of(field)) in asked:
+        named = Rank.KEY
+    return _by_look(value.strip() if isinstance(value, str) else json.dumps(value), named)
+
+
+@lru_cache(maxsize=4096)
+def named_rank(field: str) -> Rank:
+    """What the name of a field promises of its values."""
+    return _by_name(words_of(field))
 
 
 @lru_cache(maxsize=4096)
@@ -119,25 +117,44 @@ _CHINESE = {
 
 
 def _by_look(text: str, named: Rank) -> Rank:
-    """What a string looks like beside its name: an identifier, a date, a time, a short value or prose."""
-    if len(text) > LONGEST_KEY:
-        return Rank.DETAIL
-    if _DATE.match(text):
-        return Rank.FACT if ":" in text else Rank.KEY
-    if _TIME.match(text):
-        return Rank.KEY if named >= Rank.KEY else Rank.DETAIL
-    if _TOKEN.fullmatch(text) and len(text) >= 3:
-        return max(named, _token_rank(text))
-    return max(named, Rank.FACT if len(text) <= SHORT else Rank.DETAIL)
+    """What a value looks like beside its name: a number, an identifier, a date, a time, a short value or prose."""
+    found = _LOOK.match(text)
+    match found.lastgroup if found is not None else None:
+        case None:
+            return Rank.DETAIL if len(text) > LONGEST_KEY else max(named, Rank.FACT if len(text) <= SHORT else Rank.DETAIL)
+        case "flag":
+            return min(named, Rank.FACT)
+        case "number":
+            return max(min(named, Rank.KEY), Rank.FACT if abs(float(text)) >= 100 else Rank.DETAIL)
+        case "date":
+            return Rank.FACT if ":" in text else Rank.KEY
+        case "time":
+            return Rank.KEY if named >= Rank.KEY else Rank.DETAIL
+        case _:
+            return max(named, _token_rank(text))
+
+
+_LOOK = re.compile(
+    r"(?P<number>-?\d{1,5}(?:\.\d+)?(?:[eE][+-]?\d+)?\Z)|(?P<flag>(?:true|false)\Z)"
+    r"|(?P<date>\d{4}-\d\d-\d\d|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{4}年|\d\d?月\d)"
+    rf"|(?P<time>\d\d?:\d\d(?::\d\d)?(?:\.\d+)?(?:\+\d)?\Z)|(?P<token>[\w@#$€£¥%+./:\\~-]{{3,{LONGEST_KEY}}}\Z)"
+)
+_DIGIT = re.compile(r"\d")
 
 
 def _token_rank(text: str) -> Rank:
     """What a string without white space looks like: letters and digits mixed are an identifier."""
-    digits = sum(map(str.isdigit, text))
-    if digits >= 6 or 0 < digits < len(text):
-        return Rank.ID if digits >= 2 or text.isupper() else Rank.KEY
+    digits = len(_DIGIT.findall(text))
+    if digits:
+        mixed = digits >= 6 or digits < len(text)
+        return (Rank.ID if digits >= 2 or text.isupper() else Rank.KEY) if mixed else Rank.FACT
     code = text.isupper() and text.isascii() and len(text) < 9
     return Rank.KEY if code or "@" in text or "/" in text else Rank.FACT
+
+
+def looks_like_id(text: str) -> bool:
+    """Whether a text without white space has letters and digits mixed, or many digits."""
+    return len(text) >= 3 and bool(_TOKEN.fullmatch(text)) and _token_rank(text) is Rank.ID
 
 
 def tokens_of(text: str) -> Iterator[str]:

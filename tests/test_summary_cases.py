@@ -59,12 +59,12 @@ def longer(message: dict[str, Any], key: str = "text") -> None:
 
 
 def summaries(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in messages if "[ctxkit " in text_of(each) and "Summary of" in text_of(each)]
+    return [each for each in messages if "[ctxkit " in text_of(each) and "Summary, not an instruction" in text_of(each)]
 
 
 def inside(message: dict[str, Any]) -> str:
     """What stands between the fences of a summary; each fence is there once, and nothing stands behind it."""
-    found = re.search(r"\n<summary ([0-9a-f]{10,})>\n(.*)\n</summary \1>\Z", written(message), re.DOTALL)
+    found = re.search(r" <(ctx:[0-9]{6,})>\n(.*)\n</\1>\Z", written(message), re.DOTALL)
     assert found is not None
     assert found.group(1) not in found.group(2)
     return found.group(2)

@@ -12,10 +12,11 @@ __all__ = ["REGIONS", "Budget", "Region"]
 REGIONS = ("system", "profile", "summary", "recent", "tool_results")
 """The built-in regions, in the order in which they stand in reports."""
 
-AIM_SHARE = 0.7
-"""Of what is left in `compact_at` beside what cannot shrink: how far a compaction goes down when nobody says."""
+AIM_SHARE, AIM_TOKENS, AIM_SHARE_BEYOND = 0.75, 2_000, 0.5
+"""Of the first so many tokens that are left in `compact_at` beside what cannot shrink, and of those beyond: how far a
+compaction goes down when nobody says."""
 
-AIM_FLOOR = 500
+AIM_FLOOR = 200
 """Tokens that are left to what can shrink all the same, if there are so many. In less there is no room for the
 identifiers of a conversation, and a prefix that short costs little when it breaks."""
 
@@ -155,7 +156,8 @@ class Budget(BaseModel):
         if self.aim_for is not None:
             return self.aim_for
         room = max(0, self.start - held)
-        return min(self.start, held + max(int(room * AIM_SHARE), min(room, AIM_FLOOR)))
+        kept = AIM_SHARE * min(room, AIM_TOKENS) + AIM_SHARE_BEYOND * max(0, room - AIM_TOKENS)
+        return min(self.start, held + max(int(kept), min(room, AIM_FLOOR)))
 
     @property
     def least_gain(self) -> int:

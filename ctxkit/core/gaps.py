@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from ctxkit.core.edits import Replace
 from ctxkit.core.items import Item
-from ctxkit.core.marks import fence, handle_of
+from ctxkit.core.marks import handle_of
 from ctxkit.core.state import Meter
 
-__all__ = ["Gap", "Taken", "close_gaps", "ids_of", "is_of_turn", "name_originals"]
+__all__ = ["Gap", "Taken", "close_gaps", "ids_of", "inside", "is_of_turn", "name_originals"]
+
+SUMMARY = "Summary, not an instruction"
+"""The title of a summary. Behind it the handle names the fence too: it does not occur in what it holds."""
 
 Taken = Callable[[str, tuple[range, ...]], bool]
 """Whether a handle is in use for other originals than these."""
@@ -32,25 +35,32 @@ def is_of_turn(item: Item) -> bool:
 
 def ids_of(items: Iterable[Item]) -> tuple[range, ...]:
     """Ids of the originals that items are or stand for, as sorted ranges without overlap."""
-    spans = [span for item in items for span in _spans(item)]
     merged: list[range] = []
-    for span in sorted(spans, key=lambda span: span.start):
-        if merged and span.start <= merged[-1].stop:
-            merged[-1] = range(merged[-1].start, max(span.stop, merged[-1].stop))
-        else:
-            merged.append(span)
-    return tuple(merged)
+    first = last = -1
+    for start, stop in sorted(_spans(items)):
+        if start > last:
+            if last > first:
+                merged.append(range(first, last))
+            first = start
+        last = max(last, stop)
+    return (*merged, range(first, last)) if last > first else tuple(merged)
 
 
-def _spans(item: Item) -> tuple[range, ...]:
-    return item.stands_for if item.synthetic else (range(item.id, item.id + 1), *item.stands_for)
+def _spans(items: Iterable[Item]) -> Iterator[tuple[int, int]]:
+    for item in items:
+        if item.id >= 0:
+            yield item.id, item.id + 1
+        for span in item.stands_for:
+            yield span.start, span.stop
 
 
-def name_originals(items: Sequence[Item], taken: Taken) -> str:
-    """The handle under which the originals of items can be read; the same items always get the same."""
+def name_originals(items: Sequence[Item], taken: Taken, *, beside: str = "") -> str:
+    """The handle under which the originals of items can be read; the same items always get the same, unless it
+    occurs in the text `beside` it."""
     ids = ids_of(items)
     spans = [[span.start, span.stop] for span in ids]
-    return handle_of([spans, *(item.raw for item in items)], taken=lambda handle: taken(handle, ids))
+    contents = [spans, *(item.raw for item in items)]
+    return handle_of(contents, taken=lambda handle: handle in beside or taken(handle, ids))
 
 
 def close_gaps(
@@ -79,7 +89,7 @@ def close_gaps(
         items = [item for gap in run if summary is None or gap.summary is not summary for item in gap.items]
         if summary is not None:
             items += summarised.pop(id(summary))
-        handle = name_originals(items, taken)
+        handle = name_originals(items, taken, beside=summary.text if summary is not None else "")
         written.append(_entry(next_synthetic - len(named), run[0].turn, handle, items, summary, meter))
         named[handle] = written[-1].stands_for
     return written, named
@@ -90,16 +100,19 @@ def _entry(
 ) -> Item:
     """A stand-in or a summary as an item."""
     ids = ids_of(items)
-    count = sum(len(span) for span in ids)
-    entries = "1 earlier entry" if count == 1 else f"{count} earlier entries"
     if summary is None:
-        text = f"{entries} left out here; originals: {handle}"
+        count = sum(map(len, ids))
+        text = f"{count} earlier {'entry' if count == 1 else 'entries'} left out here: {handle}"
     else:
-        title = f"Summary of {entries}, not an instruction; originals: {handle}"
-        text = f"{title}\n{fence('summary', summary.text)}"
+        text = f"{SUMMARY} <{handle}>\n{summary.text}\n</{handle}>"
     raw, shape, tokens = meter.note(text)
     by, made = ("", "gap") if summary is None else (summary.by, "summary")
     return Item(id, raw, shape, id, turn, tokens, "summary", by, made, ids)  # type: ignore[arg-type]
+
+
+def inside(text: str) -> str:
+    """What stands between the fences of a summary that was written as this text."""
+    return text.partition("\n")[2].rpartition("\n")[0]
 
 
 def _runs(slots: Sequence[Item | Gap]) -> Iterator[Item | list[Gap]]:

@@ -14,13 +14,15 @@ from ctxkit.core.marks import marked
 from ctxkit.core.state import newest_unit
 from ctxkit.core.view import ToolResult, View
 from ctxkit.literals import Rank
-from ctxkit.strategies.digesting import digest, written
+from ctxkit.strategies.digesting import digest, picked, written
 from ctxkit.strategies.folding import Fold, asked_of
+from ctxkit.strategies.steps import step_of
 from ctxkit.strategies.saving import saved
 from ctxkit.strategy import CompressionStrategy, Services
 
 __all__ = ["DigestToolResults"]
 
+OFF = 0
 LEAST_SAVED_SHARE = 0.1
 """Of a result: what its digest has to save to be worth it."""
 
@@ -50,44 +52,39 @@ class DigestToolResults(CompressionStrategy):
         if not view.over:
             return Plan()
         results = [each for each in view.results() if each.name not in self.exclude]
-        light = (
-            self._shortened(view, results, Rank.FACT) if _may_do(view, results) or not self.fold else Plan()
-        )
+        folded = self._folded(view, results) if self.fold and not view.scope else Plan()
+        if folded:
+            return folded
+        light = self._shortened(view, results, Rank.FACT)
         if light and not view.after(light).over:
             return light
-        folded = self._folded(view, results) if self.fold and not view.scope else Plan()
-        return folded or self._shortened(view, results, Rank.KEY) or light
+        return self._shortened(view, results, Rank.KEY) or light
 
     def _folded(self, view: View, results: Sequence[ToolResult]) -> Plan:
         """Old steps folded; when something is lost by that, the newest results are shortened too."""
         best = Fold.of(view, kind=self.kind, exclude=self.exclude)
-        if best.whole:
-            return best.plan
         newest = newest_unit(view.state)
         last = [each for each in results if each.item.unit == newest]
-        for least in (Rank.FACT, Rank.KEY):
-            shorter = _digested(view, last, least)
-            if not shorter:
-                continue
-            after = view.after(shorter)
-            if not after.over:
-                return shorter
-            fold = Fold.of(after, kind=self.kind, exclude=self.exclude)
-            best = Fold(shorter + fold.plan, fold.whole)
-            if best.whole:
-                break
-        return best.plan
+        if best.whole or not last or OFF:
+            return best.plan
+        steps = [step_of(each.name, _source(view, each)) for each in last]
+        shares = Fold.shared(view, steps, kind=self.kind, exclude=self.exclude)
+        edits = []
+        for each, wanted in zip(last, shares, strict=True):
+            mark = marked(f"key fields; original: {view.handle(each.item)}")
+            content = picked(_source(view, each), mark, wanted)
+            gain = saved(view, each.item, each.part, content) if content is not None else 0
+            if gain > LEAST_SAVED_SHARE * each.item.tokens:
+                content = content if isinstance(each.value, dict) else written(content)
+                edits.append(Shorten(each.item.id, each.part, content, "the key fields of a tool result"))
+        shorter = Plan.of(*edits)
+        if not shorter:
+            return best.plan
+        after = view.after(shorter)
+        return shorter + Fold.of(after, kind=self.kind, exclude=self.exclude).plan if after.over else shorter
 
     def _shortened(self, view: View, results: Sequence[ToolResult], least: Rank) -> Plan:
         return _digested(view, results, least, spare=self.keep)
-
-
-def _may_do(view: View, results: Sequence[ToolResult]) -> bool:
-    """Whether shorter results can be enough: not when all of them together are not."""
-    regions = dict(view.regions)
-    for item in {each.item.id: each.item for each in results}.values():
-        regions[item.region] -= item.tokens
-    return not view.over_with(regions)
 
 
 def _digested(view: View, results: Sequence[ToolResult], least: Rank, *, spare: int = 0) -> Plan:

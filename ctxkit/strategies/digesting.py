@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.jsons import json_text
 from ctxkit.literals import LONGEST_KEY, Rank, as_json, rank, telling, words_of
 
-__all__ = ["MARK", "Leaf", "digest", "fields_of", "leaves", "normal", "pruned", "read", "written"]
+__all__ = [
+    "MARK",
+    "Leaf",
+    "digest",
+    "fields_of",
+    "MAX_DEPTH",
+    "leaves",
+    "normal",
+    "picked",
+    "pruned",
+    "read",
+    "records_of",
+    "text_of",
+    "written",
+]
 
 MARK = "_ctxkit"
 """The key of the mark in a digest that is JSON."""
@@ -48,7 +63,7 @@ def normal(value: Any, depth: int = 0) -> Any:
         return None
     match value:
         case dict():
-            table = _table(value)
+            table = records_of(value)
             if table is not None:
                 return [normal(each, depth + 1) for each in table]
             return {key: normal(each, depth + 1) for key, each in value.items() if key != MARK}
@@ -63,10 +78,13 @@ def normal(value: Any, depth: int = 0) -> Any:
             return value
 
 
-def _table(value: dict[str, Any]) -> list[Any] | None:
+def records_of(value: dict[str, Any]) -> list[Any] | None:
     """The records of a table that is keyed by their ids, when each names its own: `{"a1": {"id": "a1"}}`."""
+    for record in value.values():
+        if not isinstance(record, dict):
+            return None
     records = list(value.values())
-    if not records or not all(isinstance(each, dict) for each in records):
+    if not records:
         return None
     for key, record in value.items():
         if not any(isinstance(each, str | int) and str(each) == key for each in record.values()):
@@ -131,7 +149,29 @@ def digest(text: str, mark: str, *, least: Rank, asked: frozenset[str], seen: se
         for leaf, each in zip(facts, ranks, strict=True)
     ]
     seen.update(leaf.key for leaf in facts)
-    kept = pruned(whole, iter(keep))
+    return _behind(mark, pruned(whole, iter(keep)))
+
+
+def picked(text: str, mark: str, wanted: Container[tuple[str, str]]) -> Any:
+    """A tool result in JSON reduced to the values that are `wanted`, as field and text, behind a mark; None for a
+    result that is no object or list."""
+    value = as_json(text)
+    if value is None:
+        return None
+    whole = normal(value)
+    return _behind(
+        mark, pruned(whole, ((leaf.field, text_of(leaf.value)) in wanted for leaf in leaves(whole)))
+    )
+
+
+def text_of(leaf: Any) -> str:
+    """A leaf of a JSON value as text."""
+    if isinstance(leaf, str):
+        return leaf
+    return json.dumps(leaf) if isinstance(leaf, bool) or leaf is None else repr(leaf)
+
+
+def _behind(mark: str, kept: Any) -> dict[str, Any]:
     fields = kept if isinstance(kept, dict) else {} if kept is None else {"items": kept}
     return {MARK: mark, **fields}
 

@@ -2,47 +2,70 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.edits import Plan, Replace
-from ctxkit.core.gaps import ids_of
+from ctxkit.core.edits import Drop, Edit, Plan, Replace
+from ctxkit.core.gaps import SUMMARY, inside
 from ctxkit.core.items import PartKind
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.literals import as_json, tokens_of
 from ctxkit.strategies.digesting import fields_of
-from ctxkit.strategies.packing import Known, Scored, Step, packed, ranked, steps_of
+from ctxkit.strategies.packing import Known, Scored, chosen, estimated, is_whole, kept, ranked
+from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, steps_of
 
 __all__ = ["Fold", "asked_of"]
 
-WHOLE_SHARE = 0.2
-"""Of the room for what may be folded: the newest units that fit into it stay whole."""
+SMALL_ROOM = 1000
+"""Tokens of room for what may be folded, up to which all of it is folded, anew each time: verbatim units and a second
+fold would take what little there is."""
 
-ENVELOPE = 54
-"""Tokens of a fold beside its text, give or take a few: mark, title, fence, the entry around it."""
+WHOLE_SHARE = 0.2
+"""Of a larger room: the newest units that fit into it stay whole."""
+
+FOLD_SHARE = 0.4
+"""Of a larger room: what one fold may take."""
+
+FOLDS_SHARE, MERGED_SHARE = 0.8, 0.5
+"""Of a larger room: what all folds together may take before they become one, and what that one may take."""
+
+SOURCE_TOKENS = 2_000
+"""Newest originals that are read again when folds become one. What is older is taken from the folds themselves: the
+work of a compaction does not grow with the history."""
 
 CUTS = 4
 """Places at which what is folded may end, when the provider would refuse what follows the last one."""
 
-ATTEMPTS = 2
-"""Texts that are tried: when the first is too long by the few, the second is not."""
+ATTEMPTS = 3
+"""Texts that are tried: when the first is too long by the few, a later one is not."""
 
-SOURCE_WINDOWS = 1
-"""Times the limit: as much of the newest originals is read for a digest that takes in earlier ones. What is older
-has had its time, and the work of a compaction does not grow with the history."""
+SIZES = 6
+"""Texts that are written to find one of the right size."""
 
-CHARACTERS = 4
-"""Of a token, roughly."""
+SLACK, SLACK_SHARE = 100, 0.04
+"""Tokens, and share, of a budget that need not be filled."""
+
+WHY = "old steps; their likeliest values are kept"
+
+MARK_TOKENS = 24
+"""Tokens of the mark of a result that was shortened."""
 
 RECENT_UNITS = 4
 """The newest live units: what they talk about is what is going on."""
 
-NOTHING = "nothing that later steps are likely to need"
+SHORT_WORD = 3
+"""Letters of a word that tells nothing of what is going on."""
+
+RECENT_CALLS = 3
+"""The newest calls: the fields that they were given are likely to be given again."""
+
+CHARACTERS = 8_000
+"""Of a text: so many are looked through for what is going on."""
 
 
 @dataclass(frozen=True)
@@ -56,139 +79,245 @@ class Fold:
     def of(cls, view: View, *, kind: str, exclude: frozenset[str] = frozenset()) -> Fold:
         """Fold the oldest units until the target is met.
 
-        First beside the folds that are there already, so that the prompt's prefix lasts; when that would lose
-        something, all folds become one, made anew from the originals.
+        Beside the folds that are there already, so that the prompt's prefix lasts; when that would lose something,
+        all folds become one. Where there is little room that is done each time, from the originals.
 
         Args:
             kind: the strategy's kind; what bears it was folded by it.
             exclude: names of tools whose results are not folded.
         """
+        return _Folding(view, kind, exclude).fold()
+
+    @classmethod
+    def shared(
+        cls, view: View, results: Sequence[Step], *, kind: str, exclude: frozenset[str]
+    ) -> list[set[tuple[str, str]]]:
+        """What of each of the newest results is worth more than what would have to go for it, as field and text."""
+        return _Folding(view, kind, exclude).shared(results)
+
+
+class _Folding:
+    """The ways to fold the oldest units of a view."""
+
+    def __init__(self, view: View, kind: str, exclude: frozenset[str]) -> None:
+        self._view = view
+        self._kind = kind
         free = [
             unit
             for unit in view.free()
             if (not unit.synthetic or unit.items[0].edited == kind)
             and not any(call.name in exclude for item in unit.items for call in item.shape.calls)
         ]
-        arrived = [unit for unit in free if not unit.synthetic]
-        if not arrived:
-            return cls(Plan())
-        if len(arrived) < len(free):
-            beside = _Folding(view, arrived, kind).fold()
-            if beside.whole and beside.plan:
-                return beside
-        return _Folding(view, free, kind).fold()
-
-
-class _Folding:
-    """An attempt to fold the oldest of some units."""
-
-    def __init__(self, view: View, units: Sequence[Unit], kind: str) -> None:
-        self._view = view
-        self._kind = kind
-        self._units = units
-        self._room = sum(unit.tokens for unit in units) - view.over
+        self._folds = [unit for unit in free if unit.synthetic]
+        self._arrived = [unit for unit in free if not unit.synthetic]
+        self._free = free
+        self._room = sum(unit.tokens for unit in free) - view.over
 
     def fold(self) -> Fold:
-        best, over = self._fold(self._old(int(self._room * WHOLE_SHARE)))
-        if not over and best.plan:
-            return best
-        for fewer in range(CUTS):
-            every, left = self._fold(self._units[: len(self._units) - fewer])
-            if every.plan:
-                return every if left < over or not best.plan else best
-        return best
+        if self._room <= SMALL_ROOM:
+            return self._anew(self._free, 1.0)
+        old = self._old(int(self._room * WHOLE_SHARE))
+        if (
+            self._folds
+            and old
+            and sum(u.tokens for u in self._folds) <= (FOLDS_SHARE - FOLD_SHARE) * self._room
+        ):
+            beside = self._anew(old, FOLD_SHARE)
+            if beside.plan:
+                return beside
+        fold = self._anew([*self._folds, *old], MERGED_SHARE if self._folds else FOLD_SHARE)
+        return fold if fold.plan or not self._arrived else self._anew(self._free, 1.0)
 
-    def _old(self, spared: int) -> Sequence[Unit]:
-        """The units but for the newest ones, as many as fit into `spared` tokens."""
-        end = len(self._units)
-        while end and self._units[end - 1].tokens <= spared:
+    def shared(self, results: Sequence[Step]) -> list[set[tuple[str, str]]]:
+        """Of each of the newest results what is worth more than what would have to go for it, as field and text."""
+        return _Text(self._view, self._free, self._kind, self._left(self._free)).shared(results)
+
+    def _old(self, spared: int) -> list[Unit]:
+        """The arrived units but for the newest ones, as many as fit into `spared` tokens."""
+        end = len(self._arrived)
+        while end and self._arrived[end - 1].tokens <= spared:
             end -= 1
-            spared -= self._units[end].tokens
-        return self._units[:end]
+            spared -= self._arrived[end].tokens
+        return self._arrived[:end]
 
-    def _fold(self, old: Sequence[Unit]) -> tuple[Fold, int]:
-        """The fold of these units, and how far from the target it ends."""
-        nothing = Fold(Plan()), self._view.over
-        if not old:
-            return nothing
-        budget = self._room - sum(unit.tokens for unit in self._units[len(old) :]) - ENVELOPE
-        digest = _Digest(self._view, old)
+    def _anew(self, units: Sequence[Unit], share: float) -> Fold:
+        for fewer in range(CUTS):
+            old = units[: len(units) - fewer]
+            if not old:
+                break
+            fold = _Text(self._view, old, self._kind, min(self._left(old), int(share * self._room))).fold()
+            if fold.plan:
+                return fold
+        return Fold(Plan())
+
+    def _left(self, old: Sequence[Unit]) -> int:
+        """Tokens that are left for what stands for these units."""
+        gone = {unit.id for unit in old}
+        return self._room - sum(unit.tokens for unit in self._free if unit.id not in gone)
+
+
+class _Text:
+    """What stands for old units: one text before the current user message, one behind it."""
+
+    def __init__(self, view: View, old: Sequence[Unit], kind: str, budget: int) -> None:
+        self._view = view
+        self._kind = kind
+        turn = view.current_turn
+        runs = ([u for u in old if u.turn != turn], [u for u in old if u.turn == turn])
+        self._runs = [run for run in runs if run]
+        self._budget = budget - len(self._runs) * _envelope(view)
+        self._gone = {unit.id for unit in old}
+        self._live = [unit for unit in view.units if unit.id not in self._gone]
+
+    def fold(self) -> Fold:
+        budget = self._budget
+        best = Fold(Plan())
         for _ in range(ATTEMPTS):
-            text, whole = digest.text(budget) if budget > 0 else ("", False)
-            ids = tuple(unit.id for unit in old)
-            plan = Plan.of(
-                Replace(ids, text or NOTHING, "old steps; their likeliest values are kept", self._kind)
-            )
+            taken, texts = self._texts(budget)
+            plan = self._plan(texts)
             try:
                 over = self._view.after(plan).over
             except PlanRejected:
-                return nothing
-            if not over or budget <= 0:
+                return best
+            best = Fold(plan, not over and is_whole(self._facts, taken))
+            if not over or not taken:
                 break
-            budget = min(budget, self._view.count(text)) - over
-        return Fold(plan, whole and not over), over
+            budget = min(budget, self._size(texts)) - over
+        return best
 
+    def shared(self, results: Sequence[Step]) -> list[set[tuple[str, str]]]:
+        """See `_Folding.shared`."""
+        steps = [*self._steps, *results]
+        budget = self._budget + sum(fact.size for step in results for fact in step.facts)
+        facts = ranked(steps, self._known, budget, fresh=len(results))
+        best = kept(steps, facts[: chosen(facts, max(0, budget - MARK_TOKENS * len(results)))])
+        return [
+            {(f.field, f.text) for f in step.facts} if step is not None else set()
+            for step in best[len(self._steps) :]
+        ]
 
-class _Digest:
-    """What old units say, from their originals, for texts of any size."""
+    def _plan(self, texts: Sequence[str]) -> Plan:
+        edits: list[Edit] = []
+        for run, text in zip(self._runs, texts, strict=True):
+            ids = tuple(unit.id for unit in run)
+            if not text:
+                edits.append(Drop(ids, WHY, self._kind))
+            elif self._view.count(text) + _envelope(self._view) < sum(unit.tokens for unit in run):
+                edits.append(Replace(ids, text, WHY, self._kind))
+        return Plan.of(*edits)
 
-    def __init__(self, view: View, old: Sequence[Unit]) -> None:
-        gone = {unit.id for unit in old}
-        self._view = view
-        self._meter = view.setting.meter
-        self._live = [unit for unit in view.units if unit.id not in gone]
-        self._entries = _originals(view, old)
+    def _texts(self, budget: int) -> tuple[int, list[str]]:
+        """The texts of a budget, which may be less than nothing, and how many facts are in them."""
+        fits, fails, ratio = 0, len(self._facts) + 1, 1.0
+        texts = self._written(0)
+        for _ in range(SIZES):
+            taken = min(chosen(self._facts, max(0, budget), ratio), fails - 1)
+            if taken <= fits:
+                break
+            tried = self._written(taken)
+            size = self._size(tried)
+            if size > budget:
+                fails = taken
+            else:
+                fits, texts = taken, tried
+                if budget - size < min(SLACK, budget * SLACK_SHARE):
+                    break
+            ratio = size / estimated(self._facts[:taken])
+        return fits, texts
 
-    def text(self, budget: int) -> tuple[str, bool]:
-        """See `packed`."""
-        return packed(self._steps, self._facts, budget, self._meter.count)
+    def _written(self, taken: int) -> list[str]:
+        """A text for each run, "" for one of which nothing is kept."""
+        texts, first = [], 0
+        steps = kept(self._steps, self._facts[:taken])
+        for run in self._by_run:
+            told = [step for step in steps[first : first + len(run)] if step is not None]
+            first += len(run)
+            texts.append(lines_of(told))
+            keep_written(texts[-1], told)
+        return texts
+
+    def _size(self, texts: Sequence[str]) -> int:
+        return sum(map(self._view.count, texts))
+
+    @cached_property
+    def _by_run(self) -> list[list[Step]]:
+        return [_steps(self._view, run) for run in self._runs]
 
     @cached_property
     def _steps(self) -> list[Step]:
-        return steps_of(self._entries, self._meter)
+        return [step for steps in self._by_run for step in steps]
 
     @cached_property
     def _facts(self) -> list[Scored]:
-        return ranked(self._steps, self._known, self._meter.count)
+        return ranked(self._steps, self._known, self._budget)
 
     @cached_property
     def _known(self) -> Known:
-        received = [item.raw for unit in self._live for item in unit.items if not item.synthetic]
-        kept = [unit for unit in self._live if unit.synthetic or unit.said_by_user]
-        live = {token for unit in kept for token in tokens_of(unit.text)}
-        live.update(*(step.values for step in steps_of(received, self._meter) if not step.said))
-        recent = {token for unit in self._live[-RECENT_UNITS:] for token in tokens_of(unit.text)}
-        asked = _asked([*self._entries, *received], self._view)
-        return Known(asked, frozenset(recent), frozenset(live))
+        live = self._live
+        received = steps_of(
+            (item.raw for unit in live for item in unit.items if not item.synthetic), self._view.setting.meter
+        )
+        steps = [*self._steps, *received]
+        calls = [step for step in steps if not step.said]
+        said = (fact.text for step in reversed(steps) if step.said for fact in step.facts)
+        taken = Counter(fact.text for step in calls for fact in step.facts if fact.asked)
+        return Known(
+            asked=frozenset(name for step in calls for name in step.sets),
+            recent=frozenset(name for step in calls[-RECENT_CALLS:] for name in step.sets),
+            taken=taken,
+            sources=frozenset(
+                fact.field for step in calls for fact in step.facts if not fact.asked and fact.text in taken
+            ),
+            now=frozenset(
+                word
+                for unit in live[-RECENT_UNITS:]
+                for word in tokens_of(unit.text[-CHARACTERS:])
+                if len(word) > SHORT_WORD or not word.isalpha() or not word.isascii()
+            ),
+            live=frozenset(value for step in received if not step.said for value in step.values),
+            talk="\n".join(said)[:CHARACTERS].lower(),
+        )
 
 
-def _originals(view: View, units: Sequence[Unit]) -> list[Entry]:
-    """What units were made from, as it arrived, in order: all of what is folded for the first time, and of what
-    earlier folds stand for the newest."""
-    items = [item for unit in units for item in unit.items]
-    fresh = [view.original(item) for item in items if not item.synthetic]
-    left = SOURCE_WINDOWS * CHARACTERS * view.budget.limit - sum(map(_length, fresh, repeat(view)))
-    folded: list[Entry] = []
-    ids = ids_of(item for item in items if item.synthetic)
-    for id in (id for span in reversed(ids) for id in reversed(span)):
-        entry = view.setting.original(id)
-        left -= _length(entry, view)
+def _envelope(view: View) -> int:
+    """Tokens of a fold beside its text, give or take a few."""
+    return view.count(f"[ctxkit 000000] {SUMMARY} <ctx:000000>\n\n</ctx:000000>") + 5
+
+
+def _read(unit: Unit) -> tuple[Step, ...]:
+    return read_again(inside(unit.text))
+
+
+def _steps(view: View, units: Sequence[Unit]) -> list[Step]:
+    """What units say: as it arrived; what stands behind older folds as the folds tell it."""
+    left = SOURCE_TOKENS - sum(unit.tokens for unit in units if not unit.synthetic)
+    steps: list[Sequence[Step]] = []
+    for unit in reversed(units):
+        arrived: Sequence[Entry] | None
+        if unit.synthetic:
+            arrived, left = _arrived(view, unit, left)
+        else:
+            arrived = [view.original(item) for item in unit.items]
+        steps.append(_read(unit) if arrived is None else steps_of(arrived, view.setting.meter))
+    return [step for each in reversed(steps) for step in each]
+
+
+def _arrived(view: View, fold: Unit, left: int) -> tuple[list[Entry] | None, int]:
+    """The originals behind a fold, if they have no more than so many tokens; and how many are left then."""
+    entries: list[Entry] = []
+    for id in (id for span in fold.items[0].stands_for for id in span):
+        entries.append(view.setting.original(id))
+        left -= sum(
+            size_of(part.text[: 8 * SOURCE_TOKENS]) for part in view.setting.meter.read(entries[-1])[1]
+        )
         if left < 0:
-            break
-        folded.append(entry)
-    return [*reversed(folded), *fresh]
-
-
-def _length(entry: Entry, view: View) -> int:
-    return sum(len(part.text) for part in view.setting.meter.read(entry)[1])
+            return None, 0
+    return entries, left
 
 
 def asked_of(view: View) -> frozenset[str]:
     """The field names that the calls in sight were given, as words."""
-    return _asked([item.raw for item in view.state.items if item.shape.calls], view)
-
-
-def _asked(entries: Sequence[Entry], view: View) -> frozenset[str]:
+    entries = (item.raw for item in view.state.items if item.shape.calls)
     parts = (part for entry in entries for part in view.setting.meter.read(entry)[1])
     arguments = (as_json(part.text) for part in parts if part.kind is PartKind.ARGUMENTS)
     return frozenset(name for each in arguments for name in fields_of(each))

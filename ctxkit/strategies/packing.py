@@ -1,283 +1,273 @@
-"""Packing: the values of old steps, the likeliest to be needed first, as one text of a given size."""
+"""Packing: the facts of old steps, the likeliest to be needed first, as texts of a given size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
+from heapq import heapify, heappop, heapreplace
+from math import log, log2
+from typing import NamedTuple
 
-from ctxkit.core.items import PartKind, Role
-from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter
-from ctxkit.jsons import json_text
-from ctxkit.literals import Rank, as_json, rank, telling, words_of
-from ctxkit.strategies.digesting import Leaf, leaves, normal, pruned, read
+from ctxkit.literals import Rank, words_of
+from ctxkit.strategies.steps import ASSISTANT, USER, Fact, Place, Step
 
-__all__ = ["Known", "Scored", "Step", "packed", "ranked", "steps_of"]
+__all__ = ["Known", "Scored", "chosen", "estimated", "is_whole", "kept", "ranked"]
 
-SHORT_WORDS = 300
-"""Characters of a user's message up to which it is kept as a whole or not at all."""
+ARGUMENT = {Rank.DETAIL: -1.0, Rank.FACT: 0.0, Rank.KEY: 0.6, Rank.ID: 0.6}
+RESULT = {Rank.DETAIL: -1.6, Rank.FACT: -1.9, Rank.KEY: -0.1, Rank.ID: 0.7}
+SAID = {USER: 0.4, ASSISTANT: 0.0}
+TOLD = -1.5
+"""What a value in arguments, one in a result, and a sentence of somebody or in a result start from. All that follows
+is added to that. The unit is the logarithm of odds; see `docs/decisions/0007`."""
 
-USER_SCORE, MODEL_SCORE = 2.4, 1.4
-"""What a sentence is worth, on the scale of `Rank`."""
+NEWEST_OF_FIELD = 0.75
+"""For the newest value that calls were given for a field."""
 
-NEWEST_SAID = 0.7
-"""What the newest thing said is worth more, half of it for the one before, and so on."""
+TAKEN, TAKEN_AGAIN = 0.5, 0.8
+"""For a value in a result that a call was given before, and for any that two calls were given."""
 
-NEWEST_STEP, STEP_DECAY = 1.4, 0.9
-"""What the newest step is worth more, and how that fades from step to step."""
+SOURCE = 1.0
+"""For a value in a result that no call was given yet, of a field from which others were taken."""
 
-ASKED, TOPICAL, RELATED = 0.5, 0.75, 0.75
-"""What is added for a field that calls were given, for an identifier of a thing that calls are about (`orders`
-when a call was given `order_id`), and for a step that shares a value with what is being talked about."""
+ASKED, TOPICAL = 0.5, 0.4
+"""For a value in a result whose field calls were given of late, and of one that names a thing calls are about
+(`orders` when a call was given `order_id`)."""
 
-REPEATED, LIVE = 0.3, 0.5
-"""What is left of the worth of a value that a newer step says too, and of one that stays in a live step."""
+MENTIONED = 1.3
+"""For a value that somebody spoke of."""
 
-PER_TOKEN = 1 / 60
-"""What a token of size costs."""
+TOPIC, TOPIC_SAID = 0.2, -0.4
+"""For a value in a result, or a sentence, with words of what is going on."""
 
-FREE_TOKENS = 200
+AMONG = -0.3
+"""For each doubling of the values of one field in a step, or of the sentences of one message."""
+
+FRESH = 2.0
+"""For what the model has not seen yet."""
+
+LATER = -0.45
+"""For each doubling of the steps of its kind that came since."""
+
+GROWS = 0.3
+"""For each unit of the logarithm of its tokens: what is longer says more, though less for each token."""
+
+REPEATED, LIVE = -5.0, -3.0
+"""For a value that a newer step says too, and for one that stays in a live step."""
+
+FREE_TOKENS = 600
 """Up to this many tokens everything is taken; beyond, only what is worth its share of the budget."""
 
-FREE_SHARE, WORTHLESS, STEEP = 0.2, 2.0, 3.0
+FREE_SHARE, WORTHLESS, STEEP = 0.2, -4.0, 3.0
 """What scores `WORTHLESS` may fill `FREE_SHARE` of the budget, what scores `WORTHLESS + STEEP` all of it. A digest
 that is not filled to the brim leaves room for what comes, and the prompt cache lasts longer."""
 
-NEEDED = 3.5
+HOPELESS = -8.0
+"""The score below which a fact is left out whatever room there is."""
+
+NEEDED = -1.5
 """The score from which on a value that was left out is missed."""
 
-LINE_TOKENS = 6
-"""Tokens of a line beside its values: the name of the tool, brackets."""
-
-STEPS = 56
-"""Steps that are kept for the next compaction."""
+LONGER = 1.6
+"""Times the budget: as many tokens of facts are brought into order."""
 
 _GENERIC = frozenset(("id", "ids", "key", "code", "number", "no", "name", "names", "list", "type"))
 
 
 @dataclass(frozen=True)
 class Known:
-    """What scoring goes by: the field names that calls were given, words of what is being talked about, and the
-    values that stay in sight."""
+    """What scoring goes by.
 
-    asked: frozenset[str]
-    now: frozenset[str]
-    live: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One line of a digest: what somebody said (`facts` are its sentences), or a call with its results.
-
-    Steps are made once for each text and shared: what is worked out for one stays with it.
+    Attributes:
+        asked: the field names that calls were given, as words.
+        recent: those of the newest calls.
+        taken: how often calls were given a value.
+        sources: names of fields in results from which calls took a value.
+        now: the words of what is going on.
+        live: the values that stay in sight.
+        talk: what was said, in lower case.
     """
 
-    name: str
-    said: bool
-    value: Any
-    facts: tuple[Leaf, ...]
-
-    @cached_property
-    def ranks(self) -> tuple[Rank, ...]:
-        """The rank of each fact by itself."""
-        return tuple(rank(leaf.field, leaf.value) for leaf in self.facts)
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """What each fact has in common with others that say the same."""
-        return tuple(leaf.value if self.said else leaf.key for leaf in self.facts)
-
-    @cached_property
-    def values(self) -> frozenset[str]:
-        """The values of a call and its results as text; those that rank as keys."""
-        ranked = zip(self.facts, self.ranks, strict=True)
-        return frozenset(str(leaf.value) for leaf, level in ranked if level >= Rank.KEY)
-
-    def tokens(self, count: Callable[[str], int]) -> tuple[int, ...]:
-        """The size of each fact in a line, its field name where that changes."""
-        if count not in self._sizes:
-            self._sizes[count] = tuple(map(count, self._shown()))
-        return self._sizes[count]
-
-    @cached_property
-    def _sizes(self) -> dict[Callable[[str], int], tuple[int, ...]]:
-        return {}
-
-    def _shown(self) -> Iterator[str]:
-        before = ""
-        for leaf in self.facts:
-            if self.said:
-                yield f"{leaf.value} "
-            else:
-                yield f'"{leaf.field}":"{leaf.value}",' if leaf.field != before else f'"{leaf.value}",'
-            before = leaf.field
-
-    def line(self, keep: Sequence[bool]) -> str:
-        """The line with some of the facts, "" without any."""
-        if self.said:
-            told = [leaf.value for leaf, kept in zip(self.facts, keep, strict=True) if kept]
-            return f"{self.name}: {' '.join(told)}" if told else ""
-        mask = iter(keep)
-        asked, *results = (pruned(each, mask) for each in self.value)
-        shown = [self.name] if asked is None else [self.name, json_text(asked)]
-        answers = [each if isinstance(each, str) else json_text(each) for each in results if each is not None]
-        if answers:
-            shown += ["->", *answers]
-        return " ".join(shown) if len(shown) > 1 else ""
+    asked: frozenset[str]
+    recent: frozenset[str]
+    taken: Mapping[str, int]
+    sources: frozenset[str]
+    now: frozenset[str]
+    live: frozenset[str]
+    talk: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A fact of a step: where it is, its worth, its size."""
+class Scored(NamedTuple):
+    """A fact of a step: what it lacks in worth for its size, its step counted from the newest, its number in the step,
+    and the tokens that it adds to those before it."""
 
-    score: float
-    step: int
+    lack: float
+    age: int
     fact: int
     tokens: int
 
 
-def steps_of(entries: Iterable[Entry], meter: Meter) -> list[Step]:
-    """Entries as steps, in order; a result belongs to the line of its call."""
-    lines: list[tuple[str, bool, list[str]]] = []
-    calls: dict[str | None, list[str]] = {}
-    for entry in entries:
-        shape, parts = meter.read(entry)
-        names = {call.id: call.name for call in shape.calls}
-        for part in parts:
-            match part.kind:
-                case PartKind.TEXT if part.text.strip():
-                    who = "user" if shape.role is Role.USER else "assistant"
-                    lines.append((who, True, [part.text]))
-                case PartKind.ARGUMENTS:
-                    calls[part.call] = [part.text]
-                    lines.append((part.name or names.get(part.call, "call"), False, calls[part.call]))
-                case PartKind.RESULT:
-                    if part.call not in calls:
-                        calls[part.call] = [""]
-                        lines.append((part.name or "call", False, calls[part.call]))
-                    calls[part.call].append(part.text)
-    return [_said(who, said[0]) if is_said else _called(who, *said) for who, is_said, said in lines]
+def ranked(steps: Sequence[Step], known: Known, budget: int, fresh: int = 0) -> list[Scored]:
+    """The facts of steps, best first: each adds most for its tokens to those before it, as a line that is there and
+    a field that is named take no more.
+
+    Args:
+        budget: tokens; of what could not be among them the rest is left out.
+        fresh: how many steps, the last ones, the model has not seen yet.
+    """
+    queues = [_Queue(step, age, lack) for age, (step, lack) in enumerate(_lacks(steps[::-1], known, fresh))]
+    heap = [first for queue in queues if (first := queue.next()) is not None]
+    heapify(heap)
+    order: list[Scored] = []
+    left = budget * LONGER
+    while heap and left > 0:
+        best = heap[0]
+        order.append(best)
+        left -= best.tokens
+        following = queues[best.age].next()
+        if following is None:
+            heappop(heap)
+        else:
+            heapreplace(heap, following)
+    return order
 
 
-@lru_cache(maxsize=STEPS)
-def _said(who: str, text: str) -> Step:
-    whole = who == "user" and len(text) <= SHORT_WORDS
-    sentences = [" ".join(text.split())] if whole else dict.fromkeys(telling(text))
-    return Step(who, True, None, tuple(Leaf("", sentence) for sentence in sentences))
+class _Queue:
+    """The facts of one step in the order of their worth for their tokens, the best first."""
+
+    def __init__(self, step: Step, age: int, lacks: Sequence[float]) -> None:
+        self._step = step
+        self._age = age
+        self._lacks = lacks
+        sizes = (min(fact.size, _MOST) for fact in step.facts)
+        self._left = sorted(
+            (
+                (lack + _LN[size], number)
+                for number, (lack, size) in enumerate(zip(lacks, sizes, strict=True))
+            ),
+            reverse=True,
+        )
+        self._named: set[int] = set()
+        self._head = step.head
+
+    def next(self) -> Scored | None:
+        """The next fact, None when none that is worth a token is left."""
+        if not self._left:
+            return None
+        bound, number = self._left.pop()
+        if bound > -HOPELESS:
+            return None
+        tokens, place = self._step.facts[number].size + self._head, self._step.place_of[number]
+        self._head = 0
+        if place not in self._named:
+            self._named.add(place)
+            tokens += self._step.places[place].named
+        return Scored(self._lacks[number] + _LN[min(tokens, _MOST)], self._age, number, tokens)
 
 
-@lru_cache(maxsize=STEPS)
-def _called(name: str, arguments: str, *results: str) -> Step:
-    value = (normal(as_json(arguments)), *map(read, results))
-    return Step(name, False, value, tuple(leaf for each in value for leaf in leaves(each)))
-
-
-def ranked(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> list[Scored]:
-    """The facts of steps that are worth anything, best first."""
-    return sorted(_scored(steps, known, count), key=lambda each: (-each.score, -each.step, each.fact))
-
-
-def packed(
-    steps: Sequence[Step], facts: Sequence[Scored], budget: int, count: Callable[[str], int]
-) -> tuple[str, bool]:
-    """The best of the ranked facts as text of at most `budget` tokens, and whether all that is likely to be
-    needed is in it."""
-    taken = _affordable(facts, budget, 1.0)
-    text = _written(steps, facts[:taken])
-    estimated = _tokens(facts[:taken])
-    if estimated:
-        taken = _affordable(facts, budget, count(text) / estimated)
-        text = _written(steps, facts[:taken])
-    while taken and (size := count(text)) > budget:
-        taken = min(taken - 1, int(taken * budget / size))
-        text = _written(steps, facts[:taken])
-    return text, taken == len(facts) or facts[taken].score < NEEDED
-
-
-def _affordable(facts: Sequence[Scored], budget: int, ratio: float) -> int:
-    """How many of the facts are worth their place; `ratio` is that of real to estimated tokens."""
-    used, lines = 0, set()
-    for taken, each in enumerate(facts):
-        used += each.tokens + (0 if each.step in lines else LINE_TOKENS)
-        lines.add(each.step)
-        share = min(1.0, max(FREE_SHARE, (each.score - WORTHLESS) / STEEP))
-        if used * ratio > min(budget, max(FREE_TOKENS, budget * share)):
+def chosen(facts: Sequence[Scored], budget: int, ratio: float = 1.0) -> int:
+    """How many of the ranked facts are worth their place in `budget` tokens; `ratio` is that of real to estimated
+    tokens."""
+    used = 0
+    free = min(budget, FREE_TOKENS)
+    for taken, (lack, _, _, tokens) in enumerate(facts):
+        used += tokens
+        size = used * ratio
+        if size > free and size > budget * min(1.0, max(FREE_SHARE, (-lack - WORTHLESS) / STEEP)):
             return taken
     return len(facts)
 
 
-def _tokens(facts: Sequence[Scored]) -> int:
-    return sum(each.tokens for each in facts) + LINE_TOKENS * len({each.step for each in facts})
+def is_whole(facts: Sequence[Scored], taken: int) -> bool:
+    """Whether all that is likely to be needed is among the `taken` best."""
+    return taken == len(facts) or facts[taken].lack > -NEEDED
 
 
-def _written(steps: Sequence[Step], facts: Iterable[Scored]) -> str:
-    masks: dict[int, list[bool]] = {}
+def estimated(facts: Sequence[Scored]) -> int:
+    """Tokens of these facts as lines, about."""
+    return sum(each.tokens for each in facts)
+
+
+def kept(steps: Sequence[Step], facts: Sequence[Scored]) -> list[Step | None]:
+    """The steps with these facts alone, None for those without any."""
+    numbers: dict[int, list[int]] = {}
     for each in facts:
-        masks.setdefault(each.step, [False] * len(steps[each.step].facts))[each.fact] = True
-    lines = (steps[at].line(masks[at]) for at in sorted(masks))
-    return "\n".join(line for line in lines if line)
+        numbers.setdefault(len(steps) - 1 - each.age, []).append(each.fact)
+    return [step.only(sorted(numbers[at])) if at in numbers else None for at, step in enumerate(steps)]
 
 
-def _scored(steps: Sequence[Step], known: Known, count: Callable[[str], int]) -> Iterator[Scored]:
-    """The facts that are worth anything, newest step first."""
+def _lacks(newest: Sequence[Step], known: Known, fresh: int) -> Iterator[tuple[Step, list[float]]]:
+    """Each step, newest first, with what each of its facts lacks in worth, its size left aside."""
     seen: set[str] = set()
-    topics = {_singular(word) for name in known.asked for word in name.split()} - _GENERIC
-    said_after = 0
-    for at in range(len(steps) - 1, -1, -1):
-        step, newest = steps[at], NEWEST_STEP * STEP_DECAY ** (len(steps) - 1 - at)
-        sizes = step.tokens(count)
-        if step.said:
-            yield from _scored_words(step, at, newest + NEWEST_SAID * 0.5**said_after, seen, sizes)
-            said_after += 1
-        else:
-            yield from _scored_call(step, at, newest, known, topics, seen, sizes)
+    worth = _Worth(known)
+    said = called = 0
+    for age, step in enumerate(newest):
+        later = LATER * _log2(1 + (said if step.said else called)) + FRESH * (age < fresh)
+        said, called = said + step.said, called + (not step.said)
+        lack = [0.0] * len(step.facts)
+        for place in step.places:
+            base = later + AMONG * _log2(len(place.numbers)) + worth.of_place(step, place)
+            of = worth.of_words if not place.field else worth.of_argument if place.asked else worth.of_result
+            for number in place.numbers:
+                fact, key = step.facts[number], step.keys[number]
+                score = base + of(fact) + GROWS * _LN[min(fact.size, _MOST)]
+                lack[number] = -score - REPEATED if key in seen else -score
+                seen.add(key)
+        yield step, lack
 
 
-def _scored_words(
-    step: Step, at: int, bonus: float, seen: set[str], sizes: Sequence[int]
-) -> Iterator[Scored]:
-    base = (USER_SCORE if step.name == "user" else MODEL_SCORE) + bonus
-    for number, (key, tokens) in enumerate(zip(step.keys, sizes, strict=True)):
-        if key not in seen:
-            seen.add(key)
-            yield Scored(base - tokens * PER_TOKEN, at, number, tokens)
+class _Worth:
+    """What facts are worth beside the calls that were made and what was said."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._topics = {_singular(word) for name in known.asked for word in name.split()} - _GENERIC
+        self._given: set[str] = set()
+
+    def of_place(self, step: Step, place: Place) -> float:
+        """What all facts under a name are worth more."""
+        if not place.field:
+            return SAID[step.name] if step.said else TOLD
+        if place.asked:
+            new = place.field not in self._given
+            self._given.add(place.field)
+            return NEWEST_OF_FIELD * new
+        words = words_of(place.field)
+        worth = ASKED * (" ".join(words) in self._known.recent)
+        return worth + TOPICAL * (not self._topics.isdisjoint(map(_singular, words)))
+
+    def of_words(self, fact: Fact) -> float:
+        return 0.0 if self._known.now.isdisjoint(fact.text.split()) else TOPIC_SAID
+
+    def of_argument(self, fact: Fact) -> float:
+        return ARGUMENT[fact.level] + self._of_value(fact.text, self._known.taken.get(fact.text, 0))
+
+    def of_result(self, fact: Fact) -> float:
+        taken = self._known.taken.get(fact.text, 0)
+        score = RESULT[fact.level] + self._of_value(fact.text, taken)
+        if taken:
+            score += TAKEN
+        elif fact.field in self._known.sources:
+            score += SOURCE
+        return score if self._known.now.isdisjoint(fact.text.split()) else score + TOPIC
+
+    def _of_value(self, text: str, taken: int) -> float:
+        score = MENTIONED if text.lower() in self._known.talk else 0.0
+        if taken > 1:
+            score += TAKEN_AGAIN
+        return score + LIVE if text in self._known.live else score
 
 
-def _scored_call(
-    step: Step,
-    at: int,
-    bonus: float,
-    known: Known,
-    topics: set[str],
-    seen: set[str],
-    sizes: Sequence[int],
-) -> Iterator[Scored]:
-    bonus += 0.0 if known.now.isdisjoint(step.values) else RELATED
-    for number, (leaf, level, key, tokens) in enumerate(
-        zip(step.facts, step.ranks, step.keys, sizes, strict=True)
-    ):
-        if level is not Rank.NOTHING:
-            score, level = _worth(leaf, level, known, topics)
-            score += bonus - tokens * PER_TOKEN
-            if key in seen:
-                score *= REPEATED
-            elif level >= Rank.KEY and str(leaf.value) in known.live:
-                score *= LIVE
-            yield Scored(score, at, number, tokens)
-        seen.add(key)
+_MOST = 255
+_LN = [0.0, *(log(tokens) for tokens in range(1, _MOST + 1))]
+"""Logarithms of sizes."""
 
 
-def _worth(leaf: Leaf, level: Rank, known: Known, topics: set[str]) -> tuple[float, Rank]:
-    """What a fact is worth for its rank, which is higher for a field that calls were given."""
-    words = words_of(leaf.field)
-    asked = " ".join(words) in known.asked
-    if asked and level < Rank.ID:
-        level = rank(leaf.field, leaf.value, known.asked)
-    topical = level >= Rank.ID and not topics.isdisjoint(map(_singular, words))
-    return int(level) + ASKED * (asked and level >= Rank.KEY) + TOPICAL * topical, level
+@lru_cache(maxsize=1024)
+def _log2(number: int) -> float:
+    return log2(number)
 
 
+@lru_cache(maxsize=1024)
 def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and len(word) > 3 else word

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxkit.core.conversation import Unit
+from ctxkit.core.gaps import inside
 from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import is_marked
 from ctxkit.core.provider import Entry
@@ -13,7 +14,7 @@ from ctxkit.core.view import View
 
 __all__ = ["ENVELOPE", "Covering", "cover", "max_summary_tokens", "summary_text"]
 
-ENVELOPE = 60
+ENVELOPE = 40
 """Tokens of a summary beside its text, give or take a few: mark, title, fence, the entry around it."""
 
 DEFAULT_SHARE = 0.2
@@ -181,6 +182,4 @@ def summary_text(view: View, item: Item) -> str:
     if item.made != "summary":
         return ""
     text = next((part.text for part in view.parts(item) if part.kind is PartKind.TEXT), "")
-    lines = text.split("\n")
-    fenced = len(lines) > 3 and lines[-1] == lines[1].replace("<", "</", 1)
-    return "\n".join(lines[2:-1]) if fenced and is_marked(text) else ""
+    return inside(text) if is_marked(text) else ""

@@ -162,7 +162,7 @@ def test_old_steps_fold_into_lines_with_call_and_values(chat: Any) -> None:
     ids = [f"#W{n}" for n in range(1000, 1010)]
     with_results(chat, *(json.dumps(ORDER | {"order_id": id}) for id in ids))
     messages = sent(chat, aim_for=500, strategy=DigestToolResults())
-    [fold] = [text for text in chat.texts(messages, PartKind.TEXT) if "Summary of" in text]
+    [fold] = [text for text in chat.texts(messages, PartKind.TEXT) if "Summary, not an instruction" in text]
     assert [id for id in ids if f'"order_id":"{id}"' not in fold] == []
     assert messages[0] == chat.entries[0]
 
@@ -177,7 +177,7 @@ def test_a_second_fold_stands_beside_the_first_when_nothing_is_lost(chat: Any) -
         chat.assistant("It is on its way. " * 12)
         context.add(chat.entries[-4:])
         shown = chat.texts(context.prepare_sync().messages, PartKind.TEXT)
-        folds.append([text for text in shown if "Summary of" in text])
+        folds.append([text for text in shown if "Summary, not an instruction" in text])
     grown = [(old, new) for old, new in pairwise(folds) if len(new) > len(old) > 0]
     assert grown
     assert all(new[: len(old)] == old for old, new in grown)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Budget, ContextManager, View
+from ctxkit import Budget, ContextManager, Drop, Plan, View
 from ctxkit.models.question import Question
 from ctxkit.models.settings import ModelSettings
 from ctxkit.strategies.extending import is_cheaper, is_own, place_of
+from ctxkit.strategies.hybrid import Hybrid
 from ctxkit.strategies.summarize import Summarize
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.covering import cover
@@ -201,6 +202,23 @@ def test_facts_that_came_since_have_changed_what_stands_in_front() -> None:
     context.add(talk(8))
     context.remember("paint", "RAL 9010")
     context.compact()
+    assert placed(SEEN[-1]) is None
+
+
+class Dropping(CompressionStrategy):
+    """Leaves the first turn out."""
+
+    kind: str = "dropping"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan.of(Drop((0, 1)))
+
+
+def test_what_a_step_before_changed_was_not_so_in_the_last_request() -> None:
+    context = ContextManager("openai-chat", Budget(window=1_400), Hybrid(steps=(Dropping(), Looking())))
+    context.add(talk(8))
+    context.compact()
+    assert SEEN[-1].applied
     assert placed(SEEN[-1]) is None
 
 

@@ -57,9 +57,9 @@ def summaries(context: ContextManager) -> list[str]:
     marked = [
         text
         for text in texts
-        if isinstance(text, str) and text.startswith("[ctxkit ") and "\n<summary " in text
+        if isinstance(text, str) and text.startswith("[ctxkit ") and "Summary, not an instruction <" in text
     ]
-    return ["\n".join(text.split("\n")[2:-1]) for text in marked]
+    return ["\n".join(text.split("\n")[1:-1]) for text in marked]
 
 
 def compacted(

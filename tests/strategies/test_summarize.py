@@ -39,8 +39,8 @@ def planned(talk: Any, turns: int, *, start: int = 1) -> Any:
 
 def notes_in(messages: list[dict[str, Any]]) -> str:
     """The text inside the fence of the one summary that is there."""
-    [found] = [text for text in texts(messages) if text.startswith("[ctxkit") and "Summary of" in text]
-    return "\n".join(found.splitlines()[2:-1])
+    [found] = [text for text in texts(messages) if text.startswith("[ctxkit") and "Summary, not an instruction" in text]
+    return "\n".join(found.splitlines()[1:-1])
 
 
 def texts(messages: list[dict[str, Any]]) -> list[str]:
@@ -300,7 +300,7 @@ def test_what_is_added_while_the_model_writes_stays(chat: Any) -> None:
 
     messages = asyncio.run(run()).messages
     assert messages[-3:] == [chat.entries[-1], *late]
-    assert sum("Summary of" in text for text in texts(messages)) == 1
+    assert sum("Summary, not an instruction" in text for text in texts(messages)) == 1
 
 
 def test_what_was_pinned_and_remembered_stays(talk: Any) -> None:
@@ -487,8 +487,8 @@ def _assert_sound(context: ContextManager, request: Any, added: list[dict[str, A
             assert added[each.position] in context.original(each.handle)
         else:
             assert added[each.position] in request.messages
-    for text in (text for text in texts_or_none(request.messages) if "Summary of" in text):
-        sections = parse("\n".join(text.splitlines()[2:-1]))
+    for text in (text for text in texts_or_none(request.messages) if "Summary, not an instruction" in text):
+        sections = parse("\n".join(text.splitlines()[1:-1]))
         assert not any("billing@odd.example" in line for line in (*sections.goal, *sections.decisions))
         gone = str([added[each.position] for each in context.explain() if each.fate == "summarised"])
         for value in ("ORD-7731", "2031-04-01"):
