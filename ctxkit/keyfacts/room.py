@@ -12,7 +12,7 @@ from ctxkit.core.view import View
 __all__ = ["Room", "about_to_go", "room_of"]
 
 SHARE = 0.1
-"""Of the limit less system text and tools: what facts may take when neither a number nor the budget's profile region
+"""Of `compact_at` less system text and tools: what facts may take when neither a number nor the budget's profile region
 says."""
 
 LEAST = 160

@@ -17,7 +17,8 @@ __all__ = ["FirstThatFits"]
 class FirstThatFits(CompressionStrategy):
     """Try each step on the conversation as it is and take the first one after which every target is met.
 
-    When none is enough, the one that comes closest is taken. Put the gentlest first.
+    When none is enough, the one that comes closest is taken, and all are tried again on what it left. Put the
+    gentlest first.
     """
 
     kind: Literal["first-that-fits"] = "first-that-fits"
@@ -25,12 +26,22 @@ class FirstThatFits(CompressionStrategy):
     steps: tuple[AnyStrategy, ...] = Field(min_length=1)
 
     async def plan(self, view: View, services: Services) -> Plan:
-        failed, best, least = Plan(), Plan(), view.over
+        total = Plan()
+        while True:
+            plan, after = await self._closest(view, services)
+            total += plan
+            if not after.over or after.over >= view.over:
+                return total
+            view = after
+
+    async def _closest(self, view: View, services: Services) -> tuple[Plan, View]:
+        """The plan of the first step that is enough, or of the one that comes closest, and the view after it."""
+        failed, best, nearest = Plan(), Plan(), view
         for step in self.steps:
             plan, after = await advance(step, view, services)
             if plan and not after.over:
-                return failed + plan
-            if after.over < least:
-                best, least = plan, after.over
+                return failed + plan, after
+            if after.over < nearest.over:
+                best, nearest = plan, after
             failed += Plan(failures=plan.failures)
-        return Plan(failures=failed.failures) + Plan(best.stages)
+        return Plan(failures=failed.failures) + Plan(best.stages), nearest

@@ -57,7 +57,7 @@ class KeepKeyFacts(CompressionStrategy):
 
     Attributes:
         max_tokens: what its facts may take, in tokens or as a share of the limit. By default what the budget's
-            `profile` region has left, or 10 % of the limit.
+            `profile` region has left, or 10 % of what `compact_at` leaves beside system text and tools.
         must_keep: more words that make a user's sentence one that must be kept, whatever their case; beginnings of
             words, as in "budget" or "预算".
         specifics: keep identifiers, amounts, statements and the like too, and not only what binds.

@@ -14,7 +14,7 @@ from ctxkit.core.view import View
 
 __all__ = ["ENVELOPE", "Covering", "cover", "max_summary_tokens", "summary_text"]
 
-ENVELOPE = 40
+ENVELOPE = 32
 """Tokens of a summary beside its text, give or take a few: mark, title, fence, the entry around it."""
 
 DEFAULT_SHARE = 0.2

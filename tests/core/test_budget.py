@@ -3,7 +3,7 @@
 import pytest
 
 from ctxkit import Budget, ConfigError
-from ctxkit.core.budget import AIM_SHARE
+from ctxkit.core.budget import AIM_FLOOR
 
 
 def test_the_limit_is_the_window_less_the_reply() -> None:
@@ -11,10 +11,13 @@ def test_the_limit_is_the_window_less_the_reply() -> None:
     assert (budget.limit, budget.start, budget.target(0), budget.least_gain) == (
         7_000,
         7_000,
-        int(7_000 * AIM_SHARE),
+        1_500 + 2_500,  # 75 % of the first 2,000 and half of the other 5,000
         350,
     )
-    assert budget.target(held=2_000) == 2_000 + int(5_000 * AIM_SHARE)
+    assert budget.target(held=2_000) == 2_000 + 1_500 + 1_500
+    assert budget.target(held=6_000) == 6_000 + 750
+    assert budget.target(held=6_900) == 7_000
+    assert budget.target(held=6_760) == 6_760 + AIM_FLOOR
 
 
 def test_marks_may_be_given() -> None:

@@ -163,7 +163,7 @@ def test_old_steps_fold_into_lines_with_call_and_values(chat: Any) -> None:
     with_results(chat, *(json.dumps(ORDER | {"order_id": id}) for id in ids))
     messages = sent(chat, aim_for=500, strategy=DigestToolResults())
     [fold] = [text for text in chat.texts(messages, PartKind.TEXT) if "Summary, not an instruction" in text]
-    assert [id for id in ids if f'"order_id":"{id}"' not in fold] == []
+    assert [id for id in ids if f"-> order_id={id}" not in fold] == []
     assert messages[0] == chat.entries[0]
 
 

@@ -33,7 +33,7 @@ def test_steps_of_the_current_turn_go_one_by_one(talk: Any) -> None:
     texts = talk.texts(request.messages, PartKind.TEXT)
     results = talk.results(request.messages)
     assert texts[0] == "Do it all."
-    assert "earlier entries left out here; originals: ctx:" in texts[1]
+    assert "earlier entries left out here: ctx:" in texts[1]
     assert results == talk.results(talk.entries)[-len(results) :]
     assert request.report.tokens_after <= request.report.target
     assert talk.refused(request.messages) == []

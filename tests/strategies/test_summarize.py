@@ -181,8 +181,8 @@ def test_a_summary_that_is_too_long_is_asked_for_once_more_and_then_shortened(ch
     assert request.report.regions["summary"].after <= 200
     assert "far too long" in asked.questions[1].text
     assert [re.findall(r"below (\d+) tokens", each.instructions) for each in asked.questions] == [
-        ["140"],
-        ["84"],
+        ["168"],
+        ["100"],
     ]
     asked = Schedule([scribes.endless, good])
     context = manager(chat.entries, asked, regions={"summary": 200})
