@@ -121,7 +121,11 @@ def _by_look(text: str, named: Rank) -> Rank:
     found = _LOOK.match(text)
     match found.lastgroup if found is not None else None:
         case None:
-            return Rank.DETAIL if len(text) > LONGEST_KEY else max(named, Rank.FACT if len(text) <= SHORT else Rank.DETAIL)
+            return (
+                Rank.DETAIL
+                if len(text) > LONGEST_KEY
+                else max(named, Rank.FACT if len(text) <= SHORT else Rank.DETAIL)
+            )
         case "flag":
             return min(named, Rank.FACT)
         case "number":

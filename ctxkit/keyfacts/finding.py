@@ -113,9 +113,12 @@ def stated_in(
         specific: take identifiers, amounts, dates and the like too, and not only what binds.
     """
     find = _of_user if said_by == "user" else _of_assistant
+    if said_by == "assistant" and not specific:
+        return []
     found: list[Found] = []
+    bound = said_by == "user" and next(duties(text, own), None) is not None
     for sentence in sentences(text):
-        if said_by == "assistant" or not duty(sentence, own):
+        if not (bound and duty(sentence, own)):
             found += find(sentence, specific=specific)
     return found
 
@@ -132,7 +135,7 @@ def _of_user(sentence: str, *, specific: bool) -> Iterator[Found]:
 
 
 def _of_assistant(sentence: str, *, specific: bool) -> Iterator[Found]:
-    if not specific or asks(sentence):
+    if asks(sentence):
         return
     if decides(sentence):
         yield _noted("decision", sentence, "assistant", SAID)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,6 +67,7 @@ class Ledger:
         self._said = {_sense(fact): fact for fact in self._active.values()}
         self._taken_back = _taken_back(facts)
         self._mentioned: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
         self._costs: dict[str, int] = {}
 
     @property
@@ -87,15 +89,18 @@ class Ledger:
         """
         remembered: list[Fact] = []
         left: list[Fact] = []
-        held = [fact for fact in self._held() if fact.must_keep]
+        taken = self.bound_tokens
+        of_message: Counter[tuple[int, ...]] = Counter()
+        for held in (fact for fact in self._held() if fact.must_keep):
+            of_message[held.source] += self._cost([held])
         for fact in map(self._named, self._fresh(found)):
             share = self._cap * (VITAL_SHARE if fact.priority >= VITAL else RULES_SHARE)
-            same = self._cost(other for other in held if other.source == fact.source)
             cost = self._cost([fact])
-            if self._cost(held) + cost <= min(share, most) and same + cost <= share * MESSAGE_SHARE:
+            if taken + cost <= min(share, most) and of_message[fact.source] + cost <= share * MESSAGE_SHARE:
                 self._keep(fact)
-                held.append(fact)
                 remembered.append(fact)
+                taken += cost
+                of_message[fact.source] += cost
             else:
                 left.append(fact)
         return Settled(tuple(remembered), left=tuple(left))
@@ -188,9 +193,10 @@ class Ledger:
         held = self._active.get(fact.name)
         if held is None or (found.single and held.by == self._by and _trusted(fact, held)):
             return fact
-        number = 2
+        number = self._numbers.get(fact.name, 2)
         while (fact.subject, f"{number}. {fact.key}") in self._active:
             number += 1
+        self._numbers[fact.name] = number
         return replace(fact, key=f"{number}. {fact.key}")
 
     def _cost(self, facts: Iterable[Fact]) -> int:

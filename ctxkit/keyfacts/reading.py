@@ -42,23 +42,31 @@ class Reader:
     specific: bool = True
     secret: dict[int, int] = field(default_factory=dict)
 
+    _hooked: dict[tuple[str, Speaker], list[Fact]] = field(default_factory=dict, repr=False)
+
     def bound(self, units: Iterable[Unit]) -> Iterator[Found]:
         """What must be kept of what users said, and of what plugins say so of."""
         for item, text, by in self._texts(units):
-            if by == "user":
-                yield from self._clean(item, text, by, bound_by(text, self.own))
             if by != "tool":
-                hooked = [Found(fact) for fact in self.hooks.facts_in(text, by) if fact.must_keep]
-                yield from self._clean(item, text, by, hooked)
+                ruled = bound_by(text, self.own) if by == "user" else []
+                hooked = [Found(fact) for fact in self._of_plugins(text, by) if fact.must_keep]
+                yield from self._clean(item, text, by, [*ruled, *hooked])
 
     def stated(self, units: Iterable[Unit]) -> Iterator[Found]:
         """All else that they say."""
         for item, text, by in self._texts(units):
-            hooked = [fact for fact in self.hooks.facts_in(text, by) if by == "tool" or not fact.must_keep]
+            if by == "tool" and not self.specific:
+                continue
+            hooked = [fact for fact in self._of_plugins(text, by) if by == "tool" or not fact.must_keep]
             found = [Found(replace(fact, must_keep=False)) for fact in hooked]
-            yield from self._clean(
-                item, text, by, [*found, *islice(self._stated(item, text, by), MOST_OF_MESSAGE)]
-            )
+            stated = islice(self._stated(item, text, by), MOST_OF_MESSAGE)
+            yield from self._clean(item, text, by, [*found, *stated])
+
+    def _of_plugins(self, text: str, by: Speaker) -> list[Fact]:
+        """What plugins find in a text; each is asked once."""
+        if (text, by) not in self._hooked:
+            self._hooked[text, by] = self.hooks.facts_in(text, by)
+        return self._hooked[text, by]
 
     def _stated(self, item: Item, text: str, by: Speaker) -> Iterator[Found]:
         if by == "user" or (self.specific and not item.shape.results and not _is_json(text)):

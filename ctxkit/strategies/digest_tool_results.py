@@ -16,31 +16,33 @@ from ctxkit.core.view import ToolResult, View
 from ctxkit.literals import Rank
 from ctxkit.strategies.digesting import digest, picked, written
 from ctxkit.strategies.folding import Fold, asked_of
-from ctxkit.strategies.steps import step_of
 from ctxkit.strategies.saving import saved
+from ctxkit.strategies.steps import step_of
 from ctxkit.strategy import CompressionStrategy, Services
 
 __all__ = ["DigestToolResults"]
 
-OFF = 0
 LEAST_SAVED_SHARE = 0.1
 """Of a result: what its digest has to save to be worth it."""
 
 
 class DigestToolResults(CompressionStrategy):
-    """Reduce old tool results to their key fields: identifiers, names, dates, amounts, codes, states.
+    """Fold old steps into digests of their key fields: identifiers, names, dates, amounts, codes, states.
 
-    First the results are shortened where they stand, oldest first. A result that is JSON stays JSON, each value
-    beside its field name; text keeps its `name: value` lines and the sentences that carry a literal. What newer
-    results say too is left out. When that is not enough, the oldest steps, with what was said between them, fold
-    into one digest: a line a call, its likeliest values first. The field names that calls were given before say
-    which those are. Every digest names the handle of its original.
+    The oldest steps, with what was said between them, become one text: a line a call with the values of its
+    arguments and results, each beside its field name, and the sentences that carry a literal. The likeliest to be
+    needed stay; the calls that were made before, and what was said, tell which those are. Later folds stand beside
+    earlier ones until these take too much; then all become one. A fold names the handle of its originals.
+
+    Without `fold`, within one region, and when nothing can be folded, results are shortened where they stand, oldest
+    first. A result that is JSON stays JSON; text keeps its `name: value` lines and the sentences that carry a
+    literal. What newer results say too is left out.
 
     Attributes:
-        keep: the newest results that stay as they are; one of the newest step is shortened all the same when
-            otherwise older values that are likely to be needed would have to go.
+        keep: the newest results that stay when results are shortened where they stand. Where there is very little
+            room one of the newest step is shortened all the same, when likelier values would have to go for it.
         exclude: names of tools whose results stay.
-        fold: fold old steps when shortened results are not enough.
+        fold: fold old steps.
     """
 
     kind: Literal["digest-tool-results"] = "digest-tool-results"
@@ -61,27 +63,31 @@ class DigestToolResults(CompressionStrategy):
         return self._shortened(view, results, Rank.KEY) or light
 
     def _folded(self, view: View, results: Sequence[ToolResult]) -> Plan:
-        """Old steps folded; when something is lost by that, the newest results are shortened too."""
-        best = Fold.of(view, kind=self.kind, exclude=self.exclude)
+        """Old steps folded; where there is too little room for them, the newest results make some."""
+        fold = Fold.of(view, kind=self.kind, exclude=self.exclude)
         newest = newest_unit(view.state)
-        last = [each for each in results if each.item.unit == newest]
-        if best.whole or not last or OFF:
-            return best.plan
-        steps = [step_of(each.name, _source(view, each)) for each in last]
-        shares = Fold.shared(view, steps, kind=self.kind, exclude=self.exclude)
-        edits = []
-        for each, wanted in zip(last, shares, strict=True):
-            mark = marked(f"key fields; original: {view.handle(each.item)}")
-            content = picked(_source(view, each), mark, wanted)
-            gain = saved(view, each.item, each.part, content) if content is not None else 0
-            if gain > LEAST_SAVED_SHARE * each.item.tokens:
-                content = content if isinstance(each.value, dict) else written(content)
-                edits.append(Shorten(each.item.id, each.part, content, "the key fields of a tool result"))
-        shorter = Plan.of(*edits)
+        shorter = (
+            self._shared(view, [each for each in results if each.item.unit == newest])
+            if fold.starved
+            else Plan()
+        )
         if not shorter:
-            return best.plan
+            return fold.plan
         after = view.after(shorter)
         return shorter + Fold.of(after, kind=self.kind, exclude=self.exclude).plan if after.over else shorter
+
+    def _shared(self, view: View, newest: Sequence[ToolResult]) -> Plan:
+        """The newest results in JSON, reduced to what is worth more than what would have to go for it."""
+        steps = [step_of(each.name, _source(view, each)) for each in newest]
+        shares = Fold.shared(view, steps, kind=self.kind, exclude=self.exclude) if steps else []
+        edits = []
+        for each, wanted in zip(newest, shares, strict=True):
+            mark = marked(f"key fields; original: {view.handle(each.item)}")
+            content = picked(_source(view, each), mark, wanted)
+            if content is not None and _gain(view, each, content):
+                content = content if isinstance(each.value, dict) else written(content)
+                edits.append(Shorten(each.item.id, each.part, content, "the key fields of a tool result"))
+        return Plan.of(*edits)
 
     def _shortened(self, view: View, results: Sequence[ToolResult], least: Rank) -> Plan:
         return _digested(view, results, least, spare=self.keep)
@@ -94,11 +100,17 @@ def _digested(view: View, results: Sequence[ToolResult], least: Rank, *, spare: 
     for each, content in zip(results[: max(0, len(results) - spare)], digests, strict=False):
         if not view.over_with(regions):
             break
-        gain = saved(view, each.item, each.part, content) if content is not None else 0
-        if gain > LEAST_SAVED_SHARE * each.item.tokens:
+        gain = _gain(view, each, content) if content is not None else 0
+        if gain:
             edits.append(Shorten(each.item.id, each.part, content, "the key fields of an old tool result"))
             regions[each.item.region] -= gain
     return Plan.of(*edits)
+
+
+def _gain(view: View, result: ToolResult, content: Any) -> int:
+    """Tokens that a digest saves, 0 when it is not worth it."""
+    gain = saved(view, result.item, result.part, content)
+    return gain if gain > LEAST_SAVED_SHARE * result.item.tokens else 0
 
 
 def _digests(view: View, results: Sequence[ToolResult], least: Rank) -> list[Any]:

@@ -13,15 +13,15 @@ from ctxkit.literals import LONGEST_KEY, Rank, as_json, rank, telling, words_of
 
 __all__ = [
     "MARK",
+    "MAX_DEPTH",
+    "NAMELESS",
     "Leaf",
     "digest",
     "fields_of",
-    "MAX_DEPTH",
     "leaves",
     "normal",
     "picked",
     "pruned",
-    "read",
     "records_of",
     "text_of",
     "written",
@@ -29,6 +29,9 @@ __all__ = [
 
 MARK = "_ctxkit"
 """The key of the mark in a digest that is JSON."""
+
+NAMELESS = "result"
+"""The field of a value that has none."""
 
 MAX_DEPTH = 40
 """Levels of nesting below which nothing is kept."""
@@ -48,12 +51,6 @@ class Leaf:
     def key(self) -> str:
         """What two leaves that say the same have in common."""
         return f"{' '.join(words_of(self.field))}={self.value}"
-
-
-def read(text: str) -> Any:
-    """The normal value of a result's text: that of its JSON, or of the text itself."""
-    value = as_json(text)
-    return normal(text if value is None else value)
 
 
 def normal(value: Any, depth: int = 0) -> Any:
@@ -159,9 +156,13 @@ def picked(text: str, mark: str, wanted: Container[tuple[str, str]]) -> Any:
     if value is None:
         return None
     whole = normal(value)
-    return _behind(
-        mark, pruned(whole, ((leaf.field, text_of(leaf.value)) in wanted for leaf in leaves(whole)))
-    )
+    return _behind(mark, pruned(whole, (_is_wanted(leaf, wanted) for leaf in leaves(whole))))
+
+
+def _is_wanted(leaf: Leaf, wanted: Container[tuple[str, str]]) -> bool:
+    """Whether a value is wanted, or one of the sentences that are left of it."""
+    texts = {text_of(leaf.value), *(leaf.value.split("\n") if isinstance(leaf.value, str) else ())}
+    return any((leaf.field or NAMELESS, text) in wanted for text in texts)
 
 
 def text_of(leaf: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ctxkit.core.conversation import Unit
@@ -25,7 +25,7 @@ SMALL_ROOM = 1000
 """Tokens of room for what may be folded, up to which all of it is folded, anew each time: verbatim units and a second
 fold would take what little there is."""
 
-WHOLE_SHARE = 0.2
+WHOLE_SHARE = 0.4
 """Of a larger room: the newest units that fit into it stay whole."""
 
 FOLD_SHARE = 0.4
@@ -70,17 +70,17 @@ CHARACTERS = 8_000
 
 @dataclass(frozen=True)
 class Fold:
-    """A plan that folds old units, and whether all that is likely to be needed is in the text."""
+    """A plan that folds old units, and whether there was too little room for what is likely to be needed."""
 
     plan: Plan
-    whole: bool = False
+    starved: bool = False
 
     @classmethod
     def of(cls, view: View, *, kind: str, exclude: frozenset[str] = frozenset()) -> Fold:
         """Fold the oldest units until the target is met.
 
-        Beside the folds that are there already, so that the prompt's prefix lasts; when that would lose something,
-        all folds become one. Where there is little room that is done each time, from the originals.
+        Beside the folds that are there already, so that the prompt's prefix lasts; when these take too much, all
+        become one. Where there is little room that is done each time, from the originals.
 
         Args:
             kind: the strategy's kind; what bears it was folded by it.
@@ -115,18 +115,14 @@ class _Folding:
 
     def fold(self) -> Fold:
         if self._room <= SMALL_ROOM:
-            return self._anew(self._free, 1.0)
+            return self._folded(self._free, 1.0)
         old = self._old(int(self._room * WHOLE_SHARE))
-        if (
-            self._folds
-            and old
-            and sum(u.tokens for u in self._folds) <= (FOLDS_SHARE - FOLD_SHARE) * self._room
-        ):
-            beside = self._anew(old, FOLD_SHARE)
-            if beside.plan:
-                return beside
-        fold = self._anew([*self._folds, *old], MERGED_SHARE if self._folds else FOLD_SHARE)
-        return fold if fold.plan or not self._arrived else self._anew(self._free, 1.0)
+        folded = sum(unit.tokens for unit in self._folds)
+        beside = bool(old) and folded <= (FOLDS_SHARE - FOLD_SHARE) * self._room
+        fold = self._folded(old, FOLD_SHARE) if beside else Fold(Plan())
+        if not fold.plan and self._folds:
+            fold = self._folded([*self._folds, *old], MERGED_SHARE)
+        return replace(fold if fold.plan else self._folded(self._free, 1.0), starved=False)
 
     def shared(self, results: Sequence[Step]) -> list[set[tuple[str, str]]]:
         """Of each of the newest results what is worth more than what would have to go for it, as field and text."""
@@ -140,7 +136,7 @@ class _Folding:
             spared -= self._arrived[end].tokens
         return self._arrived[:end]
 
-    def _anew(self, units: Sequence[Unit], share: float) -> Fold:
+    def _folded(self, units: Sequence[Unit], share: float) -> Fold:
         for fewer in range(CUTS):
             old = units[: len(units) - fewer]
             if not old:
@@ -156,6 +152,19 @@ class _Folding:
         return self._room - sum(unit.tokens for unit in self._free if unit.id not in gone)
 
 
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A text, "" where nothing is kept, what it was written from, and its size."""
+
+    text: str
+    steps: tuple[Step, ...]
+    tokens: int
+
+
+def _tokens(drafts: Sequence[_Draft]) -> int:
+    return sum(draft.tokens for draft in drafts)
+
+
 class _Text:
     """What stands for old units: one text before the current user message, one behind it."""
 
@@ -166,23 +175,23 @@ class _Text:
         runs = ([u for u in old if u.turn != turn], [u for u in old if u.turn == turn])
         self._runs = [run for run in runs if run]
         self._budget = budget - len(self._runs) * _envelope(view)
-        self._gone = {unit.id for unit in old}
-        self._live = [unit for unit in view.units if unit.id not in self._gone]
+        gone = {unit.id for unit in old}
+        self._live = [unit for unit in view.units if unit.id not in gone]
 
     def fold(self) -> Fold:
         budget = self._budget
         best = Fold(Plan())
         for _ in range(ATTEMPTS):
-            taken, texts = self._texts(budget)
-            plan = self._plan(texts)
+            taken, drafts = self._drafts(budget)
+            plan = self._plan(drafts)
             try:
                 over = self._view.after(plan).over
             except PlanRejected:
-                return best
-            best = Fold(plan, not over and is_whole(self._facts, taken))
+                break
+            best = Fold(plan, bool(over) or not is_whole(self._facts, taken))
             if not over or not taken:
                 break
-            budget = min(budget, self._size(texts)) - over
+            budget = min(budget, _tokens(drafts)) - over
         return best
 
     def shared(self, results: Sequence[Step]) -> list[set[tuple[str, str]]]:
@@ -196,48 +205,47 @@ class _Text:
             for step in best[len(self._steps) :]
         ]
 
-    def _plan(self, texts: Sequence[str]) -> Plan:
+    def _plan(self, drafts: Sequence[_Draft]) -> Plan:
+        """Each run replaced by its text, or left out; one that its text would not make smaller stays."""
         edits: list[Edit] = []
-        for run, text in zip(self._runs, texts, strict=True):
+        for run, draft in zip(self._runs, drafts, strict=True):
             ids = tuple(unit.id for unit in run)
-            if not text:
+            if not draft.text:
                 edits.append(Drop(ids, WHY, self._kind))
-            elif self._view.count(text) + _envelope(self._view) < sum(unit.tokens for unit in run):
-                edits.append(Replace(ids, text, WHY, self._kind))
+            elif draft.tokens + _envelope(self._view) < sum(unit.tokens for unit in run):
+                edits.append(Replace(ids, draft.text, WHY, self._kind))
+                keep_written(draft.text, draft.steps)
         return Plan.of(*edits)
 
-    def _texts(self, budget: int) -> tuple[int, list[str]]:
+    def _drafts(self, budget: int) -> tuple[int, list[_Draft]]:
         """The texts of a budget, which may be less than nothing, and how many facts are in them."""
         fits, fails, ratio = 0, len(self._facts) + 1, 1.0
-        texts = self._written(0)
+        drafts = self._written(0)
         for _ in range(SIZES):
             taken = min(chosen(self._facts, max(0, budget), ratio), fails - 1)
             if taken <= fits:
                 break
             tried = self._written(taken)
-            size = self._size(tried)
+            size = _tokens(tried)
             if size > budget:
                 fails = taken
             else:
-                fits, texts = taken, tried
+                fits, drafts = taken, tried
                 if budget - size < min(SLACK, budget * SLACK_SHARE):
                     break
             ratio = size / estimated(self._facts[:taken])
-        return fits, texts
+        return fits, drafts
 
-    def _written(self, taken: int) -> list[str]:
-        """A text for each run, "" for one of which nothing is kept."""
-        texts, first = [], 0
+    def _written(self, taken: int) -> list[_Draft]:
+        """The best facts as a text for each run."""
         steps = kept(self._steps, self._facts[:taken])
+        drafts, first = [], 0
         for run in self._by_run:
-            told = [step for step in steps[first : first + len(run)] if step is not None]
+            told = tuple(step for step in steps[first : first + len(run)] if step is not None)
             first += len(run)
-            texts.append(lines_of(told))
-            keep_written(texts[-1], told)
-        return texts
-
-    def _size(self, texts: Sequence[str]) -> int:
-        return sum(map(self._view.count, texts))
+            text = lines_of(told)
+            drafts.append(_Draft(text, told, self._view.count(text)))
+        return drafts
 
     @cached_property
     def _by_run(self) -> list[list[Step]]:
@@ -266,7 +274,11 @@ class _Text:
             recent=frozenset(name for step in calls[-RECENT_CALLS:] for name in step.sets),
             taken=taken,
             sources=frozenset(
-                fact.field for step in calls for fact in step.facts if not fact.asked and fact.text in taken
+                fact.field
+                for step in calls
+                if not taken.keys().isdisjoint(step.values)
+                for fact in step.facts
+                if not fact.asked and fact.text in taken
             ),
             now=frozenset(
                 word
@@ -284,10 +296,6 @@ def _envelope(view: View) -> int:
     return view.count(f"[ctxkit 000000] {SUMMARY} <ctx:000000>\n\n</ctx:000000>") + 5
 
 
-def _read(unit: Unit) -> tuple[Step, ...]:
-    return read_again(inside(unit.text))
-
-
 def _steps(view: View, units: Sequence[Unit]) -> list[Step]:
     """What units say: as it arrived; what stands behind older folds as the folds tell it."""
     left = SOURCE_TOKENS - sum(unit.tokens for unit in units if not unit.synthetic)
@@ -298,7 +306,9 @@ def _steps(view: View, units: Sequence[Unit]) -> list[Step]:
             arrived, left = _arrived(view, unit, left)
         else:
             arrived = [view.original(item) for item in unit.items]
-        steps.append(_read(unit) if arrived is None else steps_of(arrived, view.setting.meter))
+        steps.append(
+            read_again(inside(unit.text)) if arrived is None else steps_of(arrived, view.setting.meter)
+        )
     return [step for each in reversed(steps) for step in each]
 
 

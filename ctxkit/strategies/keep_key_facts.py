@@ -111,12 +111,11 @@ class KeepKeyFacts(CompressionStrategy):
             yield Failure(self.kind, f"{why} ({size} tokens)")
         if reader.secret:
             count, where = sum(reader.secret.values()), _positions(reader.secret)
-            yield Failure(self.kind, f"{count} facts of {where} hold a secret and are not kept as facts")
+            yield Failure(self.kind, f"{_facts(count)} of {where} not kept: a secret is in what they say")
         of_users = [fact for fact in stated.left if fact.said_by == "user"]
         if of_users:
-            where = _positions(_sources(of_users))
-            why = f"{len(of_users)} facts that users stated in {where} are not kept"
-            yield Failure(self.kind, f"{why}: key facts may take {room.cap} tokens")
+            told = f"{_facts(len(of_users))} that users stated in {_positions(_sources(of_users))} not kept"
+            yield Failure(self.kind, f"{told}: key facts may take {room.cap} tokens")
 
 
 def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> Iterator[Unit]:
@@ -146,6 +145,10 @@ def _edits(settled: Settled) -> Iterator[Edit]:
 
 def _sources(facts: Iterable[Fact]) -> Iterator[int]:
     return (id for fact in facts for id in fact.source)
+
+
+def _facts(count: int) -> str:
+    return "1 fact" if count == 1 else f"{count} facts"
 
 
 def _positions(ids: Iterable[int]) -> str:

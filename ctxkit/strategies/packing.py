@@ -62,7 +62,7 @@ FREE_SHARE, WORTHLESS, STEEP = 0.2, -4.0, 3.0
 """What scores `WORTHLESS` may fill `FREE_SHARE` of the budget, what scores `WORTHLESS + STEEP` all of it. A digest
 that is not filled to the brim leaves room for what comes, and the prompt cache lasts longer."""
 
-HOPELESS = -8.0
+HOPELESS = -5.0
 """The score below which a fact is left out whatever room there is."""
 
 NEEDED = -1.5

@@ -13,7 +13,7 @@ from ctxkit.core.items import PartKind, Role
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
 from ctxkit.literals import Rank, as_json, looks_like_id, rank, telling, words_of
-from ctxkit.strategies.digesting import MARK, MAX_DEPTH, records_of, text_of
+from ctxkit.strategies.digesting import MARK, MAX_DEPTH, NAMELESS, records_of, text_of
 
 __all__ = [
     "ASSISTANT",
@@ -39,9 +39,6 @@ LONGEST_VALUE = 200
 
 STEPS = 96
 """Steps that are kept for the next compaction."""
-
-NAMELESS = "result"
-"""The field of a value that has none."""
 
 DIGESTS = 16
 """Digests that are kept for the next compaction."""

@@ -143,12 +143,11 @@ class Writing:
         for shorter in (False, True):
             length = int(wanted * SHORTER) if shorter else wanted
             try:
-                question = self._question(part, earlier, words, length, shorter=shorter)
+                plain = question = self._question(part, earlier, words, length, shorter=shorter)
                 if extend:
-                    question = self._extended(
-                        question, language_of(words or earlier), length, shorter=shorter
-                    )
-                answer = await self._answer(question)
+                    question = self._extended(plain, language_of(words or earlier), length, shorter=shorter)
+                question, answer = await self._answered(question, plain)
+                extend = question is not plain
                 if answer.complete or shorter:
                     done = self._checked(answer, question, part, earlier, words)
             except ModelCallError:
@@ -189,6 +188,15 @@ class Writing:
         """Tokens of a question, those of the request that it extends included."""
         own = self.view.count(question.instructions) + self.view.count(question.text)
         return own + (self.view.tokens if question.prefix else 0)
+
+    async def _answered(self, question: Question, plain: Question) -> tuple[Question, Answer]:
+        """A question with its answer: the plain one when the one that extends the request failed for good."""
+        try:
+            return question, await self._answer(question)
+        except ModelCallError as error:
+            if question is plain or not error.request:
+                raise
+        return plain, await self._answer(plain)
 
     async def _answer(self, question: Question) -> Answer:
         """The answer to a question, which has not failed before.

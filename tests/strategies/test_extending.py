@@ -17,7 +17,7 @@ from ctxkit.strategies.hybrid import Hybrid
 from ctxkit.strategies.summarize import Summarize
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.covering import cover
-from tests.servers.failing import Asked, Server, says, serving
+from tests.servers.failing import Asked, Server, fails, says, serving
 
 PADDING = "The garden needs water and the paint is nearly dry by now. "
 NOTES = "Goal:\n- all rooms are painted\nFacts:\n- room 1 is done"
@@ -340,6 +340,26 @@ def _plain(asked: Asked) -> bool:
     """Whether a request is a question of its own."""
     entries = asked.body["messages" if asked.api == "chat" else "input"]
     return len(entries) == (2 if asked.api == "chat" else 1) and "<conversation " in asked.said
+
+
+def test_when_the_provider_will_have_none_of_it_the_question_holds_its_data() -> None:
+    long = "\n".join([NOTES, *(f"- room {at} is done, says answer {at}" for at in range(1, 12))])
+    with serving(fails(400), says(long * 2, tokens=SOME), says(NOTES, tokens=SOME)) as server:
+        _, request = compacted(manager(summarizing(server)))
+    assert [_plain(each) for each in server.requests] == [False, True, True]
+    assert [edit.by for edit in request.report.edits] == ["summarize"]
+    assert request.report.failures == ()
+
+
+def test_what_may_pass_is_no_reason_to_ask_in_another_way() -> None:
+    with serving(fails(429), says(NOTES, tokens=SOME)) as server:
+        context = manager(summarizing(server, model={"retries": 0}))
+        context.add(talk(12)[:-1])
+        context.prepare_sync()
+        context.add([*talk(1, 12)[1:], *talk(3, 13), {"role": "user", "content": "So?"}])
+        report = context.compact()
+    assert len(server.requests) == 1
+    assert "HTTP 429" in report.failures[0].why
 
 
 def test_what_a_user_had_forgotten_is_not_shown_again() -> None:

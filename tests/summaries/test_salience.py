@@ -9,6 +9,7 @@ import pytest
 from ctxkit import Budget, ContextManager, Plan, View
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.salience import Said, label, said, salient, unlabelled, worth
+from ctxkit.summaries.sections import RECENCY_WORTH
 
 
 def lines(*spoken: Said, known: tuple[str, ...] = ()) -> list[tuple[str, str]]:
@@ -219,3 +220,21 @@ def test_an_answer_that_speaks_for_itself_stands_alone() -> None:
     assert lines(asked, Said("user", "Fish, mostly.")) == [
         ("facts", 'user: Fish, mostly. (asked: "Is there anything that you do not eat?")')
     ]
+
+
+def test_an_identifier_of_a_user_outranks_newer_chatter_wherever_that_stands() -> None:
+    serial = worth("user: It is SN2023-188.", "facts")
+    chatter = {
+        "done": "user: Done, but it still blinks.",
+        "goal": "user: I would like to know how long that takes, please.",
+        "decisions": "user: We have decided to wait until Monday.",
+    }
+    assert [serial > worth(line, name) + RECENCY_WORTH for name, line in chatter.items()] == [True] * 3
+    assert worth("assistant: It is SN2023-188.", "facts") < serial
+    assert worth("tool read: It is SN2023-188.", "facts") < worth(chatter["done"], "done")
+
+
+@pytest.mark.parametrize("asked", [' (asked: "Which printer is it?")', "（问：“是哪台打印机？”）"])
+def test_the_question_behind_an_answer_does_not_make_it_one(asked: str) -> None:
+    answer = "user: It is SN2023-188"
+    assert worth(answer, "facts") - worth(answer + asked, "facts") < 0.5
