@@ -13,6 +13,7 @@ from ctxkit.core.edits import Edit, Failure, Plan, Strip, only_marks
 from ctxkit.core.facts import Fact, active_facts, facts_text
 from ctxkit.core.items import Item, Part, PartKind, Role
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
+from ctxkit.core.profile import fold_facts
 from ctxkit.core.provider import Entry, Violation
 from ctxkit.core.state import State, fixed_units, newest_unit, pending_tokens, wire
 from ctxkit.errors import PlanRejected
@@ -168,8 +169,10 @@ class View:
 
     @cached_property
     def regions(self) -> Mapping[str, int]:
-        """Tokens by region; system text beside the list is in "system", the tool schemas are "tools"."""
-        sizes = dict(self.state.ledger)
+        """Tokens by region, facts that are not written yet included; system text beside the list is in "system", the
+        tool schemas are "tools"."""
+        unwritten = self.state.noted < len(self.state.facts)
+        sizes = dict((fold_facts(self.state, self.setting.meter) if unwritten else self.state).ledger)
         sizes["system"] = sizes.get("system", 0) + self.state.system_tokens
         if self.state.open:
             pending = pending_tokens(self.state, self.setting.meter)

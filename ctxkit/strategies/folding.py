@@ -14,7 +14,7 @@ from ctxkit.core.items import PartKind
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
-from ctxkit.literals import as_json, tokens_of
+from ctxkit.literals import as_json
 from ctxkit.strategies.digesting import fields_of
 from ctxkit.strategies.packing import Known, Scored, chosen, estimated, is_whole, kept, ranked
 from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, steps_of
@@ -55,17 +55,11 @@ WHY = "old steps; their likeliest values are kept"
 MARK_TOKENS = 24
 """Tokens of the mark of a result that was shortened."""
 
-RECENT_UNITS = 4
-"""The newest live units: what they talk about is what is going on."""
-
-SHORT_WORD = 3
-"""Letters of a word that tells nothing of what is going on."""
-
 RECENT_CALLS = 3
 """The newest calls: the fields that they were given are likely to be given again."""
 
 CHARACTERS = 8_000
-"""Of a text: so many are looked through for what is going on."""
+"""Of what was said last: so many are looked through for values that somebody spoke of."""
 
 
 @dataclass(frozen=True)
@@ -279,12 +273,6 @@ class _Text:
                 if not taken.keys().isdisjoint(step.values)
                 for fact in step.facts
                 if not fact.asked and fact.text in taken
-            ),
-            now=frozenset(
-                word
-                for unit in live[-RECENT_UNITS:]
-                for word in tokens_of(unit.text[-CHARACTERS:])
-                if len(word) > SHORT_WORD or not word.isalpha() or not word.isascii()
             ),
             live=frozenset(value for step in received if not step.said for value in step.values),
             talk="\n".join(said)[:CHARACTERS].lower(),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
-from math import log, log2
 from typing import NamedTuple
 
 from ctxkit.literals import Rank, words_of
-from ctxkit.strategies.steps import ASSISTANT, USER, Fact, Place, Step
+from ctxkit.strategies.steps import ASSISTANT, USER, Place, Step, name_size
 
 __all__ = ["Known", "Scored", "chosen", "estimated", "is_whole", "kept", "ranked"]
 
 ARGUMENT = {Rank.DETAIL: -1.0, Rank.FACT: 0.0, Rank.KEY: 0.6, Rank.ID: 0.6}
 RESULT = {Rank.DETAIL: -1.6, Rank.FACT: -1.9, Rank.KEY: -0.1, Rank.ID: 0.7}
-SAID = {USER: 0.4, ASSISTANT: 0.0}
+SAID = {USER: 0.0, ASSISTANT: -0.4}
 TOLD = -1.5
 """What a value in arguments, one in a result, and a sentence of somebody or in a result start from. All that follows
 is added to that. The unit is the logarithm of odds; see `docs/decisions/0007`."""
@@ -24,8 +24,8 @@ is added to that. The unit is the logarithm of odds; see `docs/decisions/0007`."
 NEWEST_OF_FIELD = 0.75
 """For the newest value that calls were given for a field."""
 
-TAKEN, TAKEN_AGAIN = 0.5, 0.8
-"""For a value in a result that a call was given before, and for any that two calls were given."""
+TAKEN_AGAIN = 0.8
+"""For a value that calls were given twice."""
 
 SOURCE = 1.0
 """For a value in a result that no call was given yet, of a field from which others were taken."""
@@ -36,9 +36,6 @@ ASKED, TOPICAL = 0.5, 0.4
 
 MENTIONED = 1.3
 """For a value that somebody spoke of."""
-
-TOPIC, TOPIC_SAID = 0.2, -0.4
-"""For a value in a result, or a sentence, with words of what is going on."""
 
 AMONG = -0.3
 """For each doubling of the values of one field in a step, or of the sentences of one message."""
@@ -83,7 +80,6 @@ class Known:
         recent: those of the newest calls.
         taken: how often calls were given a value.
         sources: names of fields in results from which calls took a value.
-        now: the words of what is going on.
         live: the values that stay in sight.
         talk: what was said, in lower case.
     """
@@ -92,7 +88,6 @@ class Known:
     recent: frozenset[str]
     taken: Mapping[str, int]
     sources: frozenset[str]
-    now: frozenset[str]
     live: frozenset[str]
     talk: str
 
@@ -115,7 +110,8 @@ def ranked(steps: Sequence[Step], known: Known, budget: int, fresh: int = 0) -> 
         budget: tokens; of what could not be among them the rest is left out.
         fresh: how many steps, the last ones, the model has not seen yet.
     """
-    queues = [_Queue(step, age, lack) for age, (step, lack) in enumerate(_lacks(steps[::-1], known, fresh))]
+    lacking = enumerate(_lacks(steps[::-1], known, fresh))
+    queues = [_Queue(step, age, lacks) for age, (step, lacks) in lacking]
     heap = [first for queue in queues if (first := queue.next()) is not None]
     heapify(heap)
     order: list[Scored] = []
@@ -139,30 +135,26 @@ class _Queue:
         self._step = step
         self._age = age
         self._lacks = lacks
-        sizes = (min(fact.size, _MOST) for fact in step.facts)
-        self._left = sorted(
-            (
-                (lack + _LN[size], number)
-                for number, (lack, size) in enumerate(zip(lacks, sizes, strict=True))
-            ),
-            reverse=True,
-        )
-        self._named: set[int] = set()
+        self._left = [
+            (lack + ln(fact.size), number)
+            for number, (lack, fact) in enumerate(zip(lacks, step.facts, strict=True))
+        ]
+        self._left.sort(reverse=True)
+        self._names: set[tuple[str, bool]] = set()
         self._head = step.head
 
     def next(self) -> Scored | None:
         """The next fact, None when none that is worth a token is left."""
-        if not self._left:
-            return None
-        bound, number = self._left.pop()
+        bound, number = self._left.pop() if self._left else (math.inf, 0)
         if bound > -HOPELESS:
             return None
-        tokens, place = self._step.facts[number].size + self._head, self._step.place_of[number]
+        fact = self._step.facts[number]
+        tokens, name = fact.size + self._head, (fact.field, fact.asked)
         self._head = 0
-        if place not in self._named:
-            self._named.add(place)
-            tokens += self._step.places[place].named
-        return Scored(self._lacks[number] + _LN[min(tokens, _MOST)], self._age, number, tokens)
+        if name not in self._names:
+            self._names.add(name)
+            tokens += name_size(fact.field)
+        return Scored(self._lacks[number] + ln(tokens), self._age, number, tokens)
 
 
 def chosen(facts: Sequence[Scored], budget: int, ratio: float = 1.0) -> int:
@@ -199,73 +191,65 @@ def kept(steps: Sequence[Step], facts: Sequence[Scored]) -> list[Step | None]:
 def _lacks(newest: Sequence[Step], known: Known, fresh: int) -> Iterator[tuple[Step, list[float]]]:
     """Each step, newest first, with what each of its facts lacks in worth, its size left aside."""
     seen: set[str] = set()
-    worth = _Worth(known)
+    names = _Names(known)
     said = called = 0
     for age, step in enumerate(newest):
-        later = LATER * _log2(1 + (said if step.said else called)) + FRESH * (age < fresh)
+        later = LATER * log2(1 + (said if step.said else called)) + FRESH * (age < fresh)
         said, called = said + step.said, called + (not step.said)
-        lack = [0.0] * len(step.facts)
+        lacks = [0.0] * len(step.facts)
         for place in step.places:
-            base = later + AMONG * _log2(len(place.numbers)) + worth.of_place(step, place)
-            of = worth.of_words if not place.field else worth.of_argument if place.asked else worth.of_result
+            base = later + AMONG * log2(len(place.numbers)) + names.worth(step, place)
+            source = SOURCE * (not place.asked and place.field in known.sources)
+            levels = ARGUMENT if place.asked else RESULT
             for number in place.numbers:
-                fact, key = step.facts[number], step.keys[number]
-                score = base + of(fact) + GROWS * _LN[min(fact.size, _MOST)]
-                lack[number] = -score - REPEATED if key in seen else -score
+                _, text, level, size, _, _ = step.facts[number]
+                score = base + GROWS * ln(size)
+                if place.field:
+                    taken = known.taken.get(text, 0)
+                    score += levels[level] + (source if not taken else TAKEN_AGAIN * (taken > 1))
+                    score += MENTIONED * (text.lower() in known.talk) + LIVE * (text in known.live)
+                key = step.keys[number]
+                if key in seen:
+                    score += REPEATED
                 seen.add(key)
-        yield step, lack
+                lacks[number] = -score
+        yield step, lacks
 
 
-class _Worth:
-    """What facts are worth beside the calls that were made and what was said."""
+class _Names:
+    """What facts are worth for the names under which they stand."""
 
     def __init__(self, known: Known) -> None:
-        self._known = known
+        self._recent = known.recent
         self._topics = {_singular(word) for name in known.asked for word in name.split()} - _GENERIC
         self._given: set[str] = set()
+        self._fields: dict[str, float] = {}
 
-    def of_place(self, step: Step, place: Place) -> float:
-        """What all facts under a name are worth more."""
+    def worth(self, step: Step, place: Place) -> float:
+        """What all facts under a name are worth more. Steps are asked about newest first."""
         if not place.field:
             return SAID[step.name] if step.said else TOLD
         if place.asked:
             new = place.field not in self._given
             self._given.add(place.field)
             return NEWEST_OF_FIELD * new
-        words = words_of(place.field)
-        worth = ASKED * (" ".join(words) in self._known.recent)
-        return worth + TOPICAL * (not self._topics.isdisjoint(map(_singular, words)))
-
-    def of_words(self, fact: Fact) -> float:
-        return 0.0 if self._known.now.isdisjoint(fact.text.split()) else TOPIC_SAID
-
-    def of_argument(self, fact: Fact) -> float:
-        return ARGUMENT[fact.level] + self._of_value(fact.text, self._known.taken.get(fact.text, 0))
-
-    def of_result(self, fact: Fact) -> float:
-        taken = self._known.taken.get(fact.text, 0)
-        score = RESULT[fact.level] + self._of_value(fact.text, taken)
-        if taken:
-            score += TAKEN
-        elif fact.field in self._known.sources:
-            score += SOURCE
-        return score if self._known.now.isdisjoint(fact.text.split()) else score + TOPIC
-
-    def _of_value(self, text: str, taken: int) -> float:
-        score = MENTIONED if text.lower() in self._known.talk else 0.0
-        if taken > 1:
-            score += TAKEN_AGAIN
-        return score + LIVE if text in self._known.live else score
-
-
-_MOST = 255
-_LN = [0.0, *(log(tokens) for tokens in range(1, _MOST + 1))]
-"""Logarithms of sizes."""
+        if place.field not in self._fields:
+            words = words_of(place.field)
+            topical = not self._topics.isdisjoint(map(_singular, words))
+            self._fields[place.field] = ASKED * (" ".join(words) in self._recent) + TOPICAL * topical
+        return self._fields[place.field]
 
 
 @lru_cache(maxsize=1024)
-def _log2(number: int) -> float:
-    return log2(number)
+def ln(number: int) -> float:
+    """The natural logarithm."""
+    return math.log(number)
+
+
+@lru_cache(maxsize=1024)
+def log2(number: int) -> float:
+    """The binary logarithm."""
+    return math.log2(number)
 
 
 @lru_cache(maxsize=1024)

@@ -23,6 +23,7 @@ __all__ = [
     "Step",
     "keep_written",
     "lines_of",
+    "name_size",
     "read_again",
     "size_of",
     "step_of",
@@ -44,10 +45,10 @@ DIGESTS = 16
 """Digests that are kept for the next compaction."""
 
 _PIECE = re.compile(r"[A-Za-z]{1,7}|\d{1,3}|[^\sA-Za-z\d]")
-_QUOTED = re.compile(r'[\x00-\x1f\x7f;|{}]|\) ->|^[\s"]|\s$|^$')
+_QUOTED = re.compile(r'[\x00-\x1f\x7f;|{}"]|\) ->|^\s|\s$|^$')
 _NAME_QUOTED = re.compile(r'[\x00-\x1f\x7f;|{}="()]|^\s|\s$|^$')
-_ASKED_END = re.compile(r"\)(?= ->|$)")
 _STRING = r'"(?:[^"\\]|\\.)*"'
+_ASKED = re.compile(rf'\(((?:[^"]|{_STRING})*?)\)(?= ->|$)')
 _HEAD = re.compile(rf"{_STRING}|(?:(?!\(| ?-> ).)*")
 _WORD = re.compile(
     rf"(?P<group>{_STRING}|[^=;|{{}}\"]+)\{{|(?P<end>\}})(?:; )?"
@@ -97,31 +98,22 @@ class Step:
     facts: tuple[Fact, ...]
 
     @cached_property
-    def keys(self) -> tuple[str, ...]:
+    def keys(self) -> list[str]:
         """What each fact has in common with others that say the same."""
-        return tuple(f"{_words(fact.field)}={fact.text}" if fact.field else fact.text for fact in self.facts)
+        return [f"{_words(fact.field)}={fact.text}" if fact.field else fact.text for fact in self.facts]
 
     @cached_property
     def head(self) -> int:
         """Tokens of its line beside the facts, about."""
-        return 3 if self.said else _named(self.name) + 2
+        return 3 if self.said else name_size(self.name) + 2
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> list[Place]:
         """The names under which facts stand."""
         found: dict[tuple[str, bool], list[int]] = {}
         for number, fact in enumerate(self.facts):
             found.setdefault((fact.field, fact.asked), []).append(number)
-        return tuple(
-            Place(field, asked, _named(field) if field else 0, numbers)
-            for (field, asked), numbers in found.items()
-        )
-
-    @cached_property
-    def place_of(self) -> tuple[int, ...]:
-        """The number of the place of each fact."""
-        of = {number: at for at, place in enumerate(self.places) for number in place.numbers}
-        return tuple(of[number] for number in range(len(self.facts)))
+        return [Place(field, asked, name_size(field), numbers) for (field, asked), numbers in found.items()]
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -172,8 +164,9 @@ def _words(field: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _named(field: str) -> int:
-    return size_of(field) + 1
+def name_size(field: str) -> int:
+    """Tokens of a field name, about, with what parts it from its value; 0 without one."""
+    return size_of(field) + 1 if field else 0
 
 
 @lru_cache(maxsize=2048)
@@ -233,7 +226,7 @@ def _called(name: str, arguments: str, *results: str) -> Step:
             told += map(_sentence, dict.fromkeys(telling(result)))
         else:
             facts += _facts(value, asked=False)
-    return Step(name, False, (*facts, *told))
+    return Step(name, False, tuple(dict.fromkeys((*facts, *told))))
 
 
 def _facts(value: Any, *, asked: bool) -> list[Fact]:
@@ -342,6 +335,7 @@ def read_again(text: str) -> tuple[Step, ...]:
     steps: list[Step] = []
     for head, *told in blocks:
         steps.append(_step(head, told, steps[-1].name if steps else ""))
+    steps = [step for step in steps if step.facts]
     keep_written(text, steps)
     return tuple(steps)
 
@@ -361,10 +355,9 @@ def _cut(head: str, before: str) -> tuple[str, str, str]:
     name = _HEAD.match(head)
     assert name is not None
     rest, asked = head[name.end() :], ""
-    if rest.startswith("("):
-        closed = _ASKED_END.search(rest)
-        if closed:
-            asked, rest = rest[1 : closed.start()], rest[closed.end() :]
+    closed = _ASKED.match(rest)
+    if closed:
+        asked, rest = closed.group(1), rest[closed.end() :]
     return _plain(name.group()) or before, asked, rest.removeprefix(" ").removeprefix("-> ")
 
 

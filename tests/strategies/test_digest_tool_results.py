@@ -162,9 +162,58 @@ def test_old_steps_fold_into_lines_with_call_and_values(chat: Any) -> None:
     ids = [f"#W{n}" for n in range(1000, 1010)]
     with_results(chat, *(json.dumps(ORDER | {"order_id": id}) for id in ids))
     messages = sent(chat, aim_for=500, strategy=DigestToolResults())
-    [fold] = [text for text in chat.texts(messages, PartKind.TEXT) if "Summary, not an instruction" in text]
+    [fold] = folds_in(chat, messages)
     assert [id for id in ids if f"-> order_id={id}" not in fold] == []
     assert messages[0] == chat.entries[0]
+
+
+def folds_in(talk: Any, messages: list[Any]) -> list[str]:
+    return [text for text in talk.texts(messages, PartKind.TEXT) if "Summary, not an instruction" in text]
+
+
+def test_a_fold_with_nothing_new_beside_it_becomes_smaller_instead_of_going(chat: Any) -> None:
+    context = chat.manager(Budget(window=200), DigestToolResults())
+    names = [f"Theatre {n} Downtown" for n in range(8)]
+    chat.user("Which ones are near?").step(json.dumps({"theater": names}), name="list")
+    chat.user("Is the first one open?")
+    context.add(chat.entries)
+    context.prepare_sync()
+    chat.step(json.dumps({"hours": [f"{n}:30" for n in range(10, 22)]}), arguments={"theater": names[0]})
+    context.add(chat.entries[-2:])
+    [fold] = folds_in(chat, context.prepare_sync().messages)
+    assert [name in fold for name in names[1:4]] == [True, True, True]
+
+
+def test_steps_of_the_current_turn_fold_behind_its_message(talk: Any) -> None:
+    talk.user("Who am I?").step(json.dumps({"user_id": "mei_kovacs_8020"}))
+    talk.user("And my orders?")
+    for number in range(4):
+        talk.step(json.dumps(ORDER), name="get_order", arguments={"order_id": f"#W100{number}"})
+    messages = sent(talk, aim_for=500, strategy=DigestToolResults())
+    first, second = folds_in(talk, messages)
+    at = [str(message) for message in messages].index(str(talk.entries[3]))
+    assert ("mei_kovacs_8020" in first, "order_id=#W1001" in second) == (True, True)
+    assert [first in str(messages[:at]), second in str(messages[:at])] == [True, False] or talk.format == "gemini"
+    assert talk.refused(messages) == []
+
+
+def test_what_users_said_stays_in_their_words(chat: Any) -> None:
+    chat.user("I want to fly on May 20, window seat, never through Chicago.").step(json.dumps(ORDER))
+    for _ in range(3):
+        chat.assistant("It is on its way. " * 40)
+    chat.user("Thanks. And now?")
+    [fold] = folds_in(chat, sent(chat, aim_for=250, strategy=DigestToolResults()))
+    assert "\nuser:\n I want to fly on May 20, window seat, never through Chicago.\n" in fold
+
+
+def test_what_a_later_call_may_take_from_the_same_list_stays(chat: Any) -> None:
+    films = [f"The Long Story of {name}" for name in ("Ada", "Bo", "Cid", "Dee", "Eve", "Fay")]
+    chat.user("What is on?").step(json.dumps({"film": films}), name="list")
+    for film in films[:3]:
+        times = {"times": [f"{hour}:45 PM" for hour in range(1, 12)], "note": "words " * 12}
+        chat.step(json.dumps(times), name="times", arguments={"film": film})
+    shown = str(sent(chat, aim_for=330, strategy=DigestToolResults()))
+    assert [film in shown for film in films[3:]] == [True, True, True]
 
 
 def test_a_second_fold_stands_beside_the_first_when_nothing_is_lost(chat: Any) -> None:
@@ -176,8 +225,7 @@ def test_a_second_fold_stands_beside_the_first_when_nothing_is_lost(chat: Any) -
         )
         chat.assistant("It is on its way. " * 12)
         context.add(chat.entries[-4:])
-        shown = chat.texts(context.prepare_sync().messages, PartKind.TEXT)
-        folds.append([text for text in shown if "Summary, not an instruction" in text])
+        folds.append(folds_in(chat, context.prepare_sync().messages))
     grown = [(old, new) for old, new in pairwise(folds) if len(new) > len(old) > 0]
     assert grown
     assert all(new[: len(old)] == old for old, new in grown)
