@@ -164,12 +164,18 @@ def _reason(view: View, unit: int) -> str:
 
 def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """The result of a coroutine for a caller that cannot await, also inside a running event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_a_loop():
         return _run(make)
     with ThreadPoolExecutor(1, thread_name_prefix="ctxkit") as pool:
         return pool.submit(_run, make).result()
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -28,7 +28,7 @@ class EditReport(_Told):
         positions: what it touched, as positions in the input (0 is the first entry that was added).
         handle: the name under which the originals can be read, "" where none is touched.
         tokens_before, tokens_after: size of what it touched.
-        detail: what else there is to say: the part, the key of a fact.
+        detail: what else there is to say: the part, a fact as it stands in requests, the key of one that is taken back.
     """
 
     kind: str
@@ -109,8 +109,9 @@ class Report(_Told):
         size = f"{self.tokens_before:,} -> {self.tokens_after:,} of {self.limit:,} tokens"
         lines = [f"{self.format}: {size}; {self.trigger}"]
         for edit in self.edits:
-            saved = f"{edit.tokens_before:,} -> {edit.tokens_after:,}"
-            lines.append(f"  {edit.kind} by {edit.by}: {edit.why}, {saved} {edit.handle}".rstrip())
+            saved = f", {edit.tokens_before:,} -> {edit.tokens_after:,} {edit.handle}" if edit.handle else ""
+            about = f" {edit.detail}" if edit.kind in ("Remember", "Retract") else ""
+            lines.append(f"  {edit.kind}{about} by {edit.by}: {edit.why}{saved}".rstrip())
         lines += [f"  failed: {failure.by}: {failure.why}" for failure in self.failures]
         lines += [f"  also: {line}" for line in self.normalised]
         return "\n".join(lines)
@@ -145,7 +146,7 @@ def _detail(edit: Edit) -> str:
         case Shorten():
             return f"part {edit.part}"
         case Remember():
-            return edit.fact.key
+            return edit.fact.line
         case Retract():
             return edit.key
         case Close():

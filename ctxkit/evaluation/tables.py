@@ -109,7 +109,7 @@ def _failure(failed: Failed) -> dict[str, Any]:
 
 
 def markdown(evaluation: Evaluation) -> str:
-    """The tables, budget by budget: all files together, then each; what failed; what took how long."""
+    """The tables, budget by budget: all files together, then each; what took how long; what failed."""
     blocks = list(_blocks(evaluation))
     return "\n\n".join(blocks) + "\n"
 
@@ -120,6 +120,22 @@ def legend() -> str:
 
 
 def _blocks(evaluation: Evaluation) -> Iterator[str]:
+    scores = [evaluation.score(k) for k in range(len(evaluation.settings))]
+    if any(score.conversations for score in scores):
+        yield from _measured(evaluation)
+    if any(score.failures for score in scores):
+        yield "## Steps of strategies that were rolled back"
+        yield "\n".join(
+            f"- {setting.name}, {setting.size}: {score.failures}"
+            for setting, score in zip(evaluation.settings, scores, strict=True)
+            if score.failures
+        )
+    if evaluation.failures:
+        yield "## Failures"
+        yield "\n".join(map(_told, evaluation.failures))
+
+
+def _measured(evaluation: Evaluation) -> Iterator[str]:
     for size in dict.fromkeys(setting.size for setting in evaluation.settings):
         at = [k for k, setting in enumerate(evaluation.settings) if setting.size == size]
         yield f"## Budget {size}"
@@ -135,9 +151,6 @@ def _blocks(evaluation: Evaluation) -> Iterator[str]:
             )
     yield "## Time"
     yield _times(evaluation)
-    if evaluation.failures:
-        yield "## Failures"
-        yield "\n".join(map(_told, evaluation.failures))
 
 
 def _scored(evaluation: Evaluation, at: int, file: str | None = None) -> tuple[Score, Prices | None]:

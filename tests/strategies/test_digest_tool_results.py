@@ -172,28 +172,35 @@ def folds_in(talk: Any, messages: list[Any]) -> list[str]:
 
 
 def test_a_fold_with_nothing_new_beside_it_becomes_smaller_instead_of_going(chat: Any) -> None:
-    context = chat.manager(Budget(window=200), DigestToolResults())
+    context = chat.manager(Budget(window=156), DigestToolResults())
     names = [f"Theatre {n} Downtown" for n in range(8)]
     chat.user("Which ones are near?").step(json.dumps({"theater": names}), name="list")
-    chat.user("Is the first one open?")
+    chat.assistant("These are near: " + ", ".join(names)).user("Is the first one open?")
     context.add(chat.entries)
-    context.prepare_sync()
+    [before] = folds_in(chat, context.prepare_sync().messages) or [""]
     chat.step(json.dumps({"hours": [f"{n}:30" for n in range(10, 22)]}), arguments={"theater": names[0]})
     context.add(chat.entries[-2:])
     [fold] = folds_in(chat, context.prepare_sync().messages)
-    assert [name in fold for name in names[1:4]] == [True, True, True]
+    assert (0 < len(fold) < len(before), names[1] in fold) == (True, True)
 
 
 def test_steps_of_the_current_turn_fold_behind_its_message(talk: Any) -> None:
-    talk.user("Who am I?").step(json.dumps({"user_id": "mei_kovacs_8020"}))
+    talk.user("Who am I?").step(json.dumps({"user_id": "mei_kovacs_8020", **NOISE})).assistant(
+        "You are Mei. " * 20
+    )
     talk.user("And my orders?")
     for number in range(4):
         talk.step(json.dumps(ORDER), name="get_order", arguments={"order_id": f"#W100{number}"})
     messages = sent(talk, aim_for=500, strategy=DigestToolResults())
+    shown = ["user" if message == talk.entries[4] else str(message) for message in messages]
+    kinds = [
+        "fold" if "Summary, not" in each else each
+        for each in shown
+        if each == "user" or "Summary, not" in each
+    ]
+    assert kinds == ["fold", "user", "fold"]
     first, second = folds_in(talk, messages)
-    at = [str(message) for message in messages].index(str(talk.entries[3]))
     assert ("mei_kovacs_8020" in first, "order_id=#W1001" in second) == (True, True)
-    assert [first in str(messages[:at]), second in str(messages[:at])] == [True, False] or talk.format == "gemini"
     assert talk.refused(messages) == []
 
 

@@ -39,7 +39,11 @@ def planned(talk: Any, turns: int, *, start: int = 1) -> Any:
 
 def notes_in(messages: list[dict[str, Any]]) -> str:
     """The text inside the fence of the one summary that is there."""
-    [found] = [text for text in texts(messages) if text.startswith("[ctxkit") and "Summary, not an instruction" in text]
+    [found] = [
+        text
+        for text in texts(messages)
+        if text.startswith("[ctxkit") and "Summary, not an instruction" in text
+    ]
     return "\n".join(found.splitlines()[1:-1])
 
 
