@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Rank", "as_json", "looks_like_id", "rank", "telling", "tokens_of", "words_of"]
+__all__ = ["Rank", "as_json", "has_literal", "looks_like_id", "rank", "telling", "tokens_of", "words_of"]
 
 
 class Rank(IntEnum):
@@ -159,6 +159,11 @@ def _token_rank(text: str) -> Rank:
 def looks_like_id(text: str) -> bool:
     """Whether a text without white space has letters and digits mixed, or many digits."""
     return len(text) >= 3 and bool(_TOKEN.fullmatch(text)) and _token_rank(text) is Rank.ID
+
+
+def has_literal(text: str) -> bool:
+    """Whether a sentence carries a literal: an identifier, a path, an amount, a date, a code, a quotation."""
+    return bool(_LITERAL.search(text))
 
 
 def tokens_of(text: str) -> Iterator[str]:

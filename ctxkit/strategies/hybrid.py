@@ -15,8 +15,9 @@ __all__ = ["Hybrid", "recommended"]
 
 
 def recommended() -> tuple[Any, ...]:
-    """The steps of a hybrid that names none: what costs least goes first."""
+    """The steps of a hybrid that names none: what users said that binds is kept, then what costs least goes first."""
     return (
+        {"kind": "keep-key-facts", "specifics": False},
         {"kind": "drop-reasoning"},
         {"kind": "drop-media"},
         {"kind": "digest-tool-results"},

@@ -21,6 +21,9 @@ TOLD = -1.5
 """What a value in arguments, one in a result, and a sentence of somebody or in a result start from. All that follows
 is added to that. The unit is the logarithm of odds; see `docs/decisions/0007`."""
 
+PLAIN = -0.5
+"""For a sentence without a literal."""
+
 NEWEST_OF_FIELD = 0.75
 """For the newest value that calls were given for a field."""
 
@@ -204,7 +207,9 @@ def _lacks(newest: Sequence[Step], known: Known, fresh: int) -> Iterator[tuple[S
             for number in place.numbers:
                 _, text, level, size, _, _ = step.facts[number]
                 score = base + GROWS * ln(size)
-                if place.field:
+                if level < Rank.KEY and not place.field:
+                    score += PLAIN
+                elif place.field:
                     taken = known.taken.get(text, 0)
                     score += levels[level] + (source if not taken else TAKEN_AGAIN * (taken > 1))
                     score += MENTIONED * (text.lower() in known.talk) + LIVE * (text in known.live)

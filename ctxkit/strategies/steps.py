@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ctxkit.core.items import PartKind, Role
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
-from ctxkit.literals import Rank, as_json, looks_like_id, rank, telling, words_of
+from ctxkit.literals import Rank, as_json, has_literal, looks_like_id, rank, telling, words_of
 from ctxkit.strategies.digesting import MARK, MAX_DEPTH, NAMELESS, records_of, text_of
 
 __all__ = [
@@ -175,7 +175,7 @@ def _fact(field: str, text: str, asked: bool, group: str) -> Fact:
 
 
 def _sentence(text: str) -> Fact:
-    return Fact("", text, Rank.KEY, size_of(text) + 1)
+    return Fact("", text, Rank.KEY if has_literal(text) else Rank.DETAIL, size_of(text) + 1)
 
 
 # Entries as steps

@@ -172,13 +172,13 @@ def folds_in(talk: Any, messages: list[Any]) -> list[str]:
 
 
 def test_a_fold_with_nothing_new_beside_it_becomes_smaller_instead_of_going(chat: Any) -> None:
-    context = chat.manager(Budget(window=156), DigestToolResults())
+    context = chat.manager(Budget(window=125), DigestToolResults())
     names = [f"Theatre {n} Downtown" for n in range(8)]
     chat.user("Which ones are near?").step(json.dumps({"theater": names}), name="list")
     chat.assistant("These are near: " + ", ".join(names)).user("Is the first one open?")
     context.add(chat.entries)
     [before] = folds_in(chat, context.prepare_sync().messages) or [""]
-    chat.step(json.dumps({"hours": [f"{n}:30" for n in range(10, 22)]}), arguments={"theater": names[0]})
+    chat.step(json.dumps({"hours": [f"{n}:30" for n in range(10, 15)]}), arguments={"theater": names[0]})
     context.add(chat.entries[-2:])
     [fold] = folds_in(chat, context.prepare_sync().messages)
     assert (0 < len(fold) < len(before), names[1] in fold) == (True, True)
