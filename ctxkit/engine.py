@@ -170,6 +170,10 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return pool.submit(_run, make).result()
 
 
+CLEAN_UP_S = 1.0
+"""Seconds that cancelled work gets to clean up."""
+
+
 def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
@@ -184,6 +188,11 @@ def _run(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     try:
         return loop.run_until_complete(make())
     finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:  # they get a moment to clean up; one that does not end holds nobody up
+            loop.run_until_complete(asyncio.wait(left, timeout=CLEAN_UP_S))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from ctxkit.core.facts import Fact, Speaker
+from ctxkit.secrets import secrets_in
 
 if TYPE_CHECKING:
     from ctxkit.report import Report
@@ -50,16 +51,17 @@ class Hooks:
 
     @_specification
     def ctxkit_find_secrets(self, text: str) -> Sequence[str] | None:
-        """The parts of a text that must never be kept as facts or summaries: keys, passwords, card numbers."""
+        """The parts of a text that must never be kept in facts or summaries, beside those that ctxkit finds itself
+        (keys, passwords, card numbers)."""
 
-    @_specification(firstresult=True)
+    @_specification
     def ctxkit_token_counter(self, model: str) -> TokenCounter | None:
         """A counter for a model; the first plugin that has one wins, over ctxkit's own."""
 
     @_specification
     def ctxkit_check_request(self, text: str, facts: Sequence[Fact]) -> Sequence[str] | None:
         """What is wrong with a request that is about to go out, one sentence each: `text` is all that the model would
-        read beside its system text, `facts` are those in force; without any, nobody is asked. Each sentence becomes a
+        read (in Chat its system messages too), `facts` are those in force; without any, nobody is asked. Each sentence becomes a
         failure in the report; in strict mode it is raised."""
 
 
@@ -130,13 +132,18 @@ class Called:
         )
 
     def secrets_in(self, text: str) -> list[str]:
-        """What any plugin takes for a secret."""
+        """The secrets of a text: those that `ctxkit.secrets` finds, and what any plugin takes for one."""
         found = [each for _, secrets in self._each("ctxkit_find_secrets", text=text) for each in secrets]
-        return [each for each in dict.fromkeys(found) if isinstance(each, str) and each]
+        return [each for each in dict.fromkeys([*secrets_in(text), *found]) if isinstance(each, str) and each]
 
     def counter_for(self, model: str) -> TokenCounter | None:
         """The counter of the first plugin that has one for a model."""
-        return next((found[0] for _, found in self._each("ctxkit_token_counter", model=model)), None)
+        for by, found in self._each("ctxkit_token_counter", model=model):
+            counter: TokenCounter = found[0]
+            if all(hasattr(counter, name) for name in ("count", "name", "exact")):
+                return counter
+            self.failures[by] = f"it returned {counter!r:.80}, which is no token counter"
+        return None
 
     def complaints(self, text: str, facts: Sequence[Fact]) -> list[tuple[str, str]]:
         """What plugins find wrong with a request: who, and one sentence."""
@@ -151,6 +158,8 @@ class Called:
             by = f"{name} of {implementation.plugin_name}"
             try:
                 answer = implementation.function(*[given[each] for each in implementation.argnames])
+                if isinstance(answer, str | bytes):
+                    raise TypeError(f"it returned {answer!r:.80}, not a list of texts")
                 if answer is not None:
                     yield by, list(answer) if isinstance(answer, Iterable) else [answer]
             except Exception as error:  # noqa: BLE001 - the boundary to plugins

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxkit.core.budget import Budget
 from ctxkit.checks import request_failures
+from ctxkit.core.budget import Budget
 from ctxkit.core.edits import Failure, Remember, Retract
 from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.provider import Entry
@@ -273,7 +272,7 @@ class ContextManager:
         return self._tell(done, started).report
 
     def preview(self) -> Report:
-        """What `compact` would do now; nothing changes."""
+        """What `compact` would do now; nothing changes. A strategy that asks a model asks it for this too."""
         started = time.perf_counter()
         view = self._view(self._history.state)
         outcome = run_sync(lambda: self._planned(view, ASKED))

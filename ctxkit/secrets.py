@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-__all__ = ["holds_secret", "secrets_in"]
+__all__ = ["secrets_in"]
 
 SHORTEST = 4
 """Characters of the shortest value beside a word such as "password" that is taken for one."""
@@ -102,11 +102,6 @@ def secrets_in(text: str) -> tuple[str, ...]:
     at random beside "key" or "token", what follows "password:" or 密码是, bearer tokens, logins in addresses, private
     keys, and card numbers with a right check digit. Linear time on any text."""
     return tuple(dict.fromkeys(_found(text)))
-
-
-def holds_secret(text: str) -> bool:
-    """Whether a text has a secret in it."""
-    return next(_found(text), None) is not None
 
 
 def _found(text: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ctxkit.core.edits import Failure, Plan
+from ctxkit.core.edits import Failure, Plan, Replace
 from ctxkit.core.facts import USER
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
@@ -87,7 +87,7 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
     if kind in services.disabled:
         return Plan.failed(kind, services.disabled[kind]), view
     try:
-        plan = (await _planned(strategy, view, services)).signed(kind)
+        plan = _without_secrets(await _planned(strategy, view, services), services.hooks).signed(kind)
         return plan, view.after(plan)
     except PlanRejected as error:
         failed: BaseException = error
@@ -103,6 +103,32 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
     if services.strict:
         raise StrategyError(f"strategy {kind!r}: {why}", kind=kind) from failed
     return Plan.failed(kind, why, request=request), view
+
+
+SECRET = "[...]"
+"""What stands for a secret in a summary."""
+
+
+def _without_secrets(plan: Plan, hooks: Called) -> Plan:
+    """The plan without keys, passwords and card numbers in the summaries that it writes."""
+    texts = {edit.text for edit in plan.edits if isinstance(edit, Replace)}
+    secrets = {text: hooks.secrets_in(text) for text in texts}
+    if not any(secrets.values()):
+        return plan
+    stages = tuple(
+        tuple(
+            replace(edit, text=_masked(edit.text, secrets[edit.text])) if isinstance(edit, Replace) else edit
+            for edit in stage
+        )
+        for stage in plan.stages
+    )
+    return Plan(stages, plan.failures)
+
+
+def _masked(text: str, secrets: list[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, SECRET)
+    return text
 
 
 _CONTAINED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)

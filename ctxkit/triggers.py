@@ -30,13 +30,14 @@ def by_tokens(view: View, selected: Selected) -> bool:
 
 class Triggers:
     """The budget's triggers, less what the past compactions taught: one that cannot gain enough is not tried, and
-    below the hard limit there are at most `max_compactions` in `per_turns` turns."""
+    below the hard limit there are at most `max_compactions` in `per_turns` turns, and pauses when they keep failing."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turns: deque[int] = deque(maxlen=MOST_REMEMBERED)
         self._retry_above = 0
         self._held = False
+        self._failed: list[int] = []
 
     def select(self, view: View) -> Selected:
         """Whether all of it goes out as it is, or why it has to be compressed."""
@@ -55,6 +56,8 @@ class Triggers:
         if view.tokens <= self._retry_above:
             later = f"is tried again above {self._retry_above} tokens"
             return f"the last one was not worth taking and {later}"
+        if len(self._failed) >= FAILURES and view.state.turn - self._failed[-1] < budget.per_turns:
+            return f"the last {len(self._failed)} attempts failed; the next one is {budget.per_turns} turns after the last"
         lately = sum(turn > view.state.turn - budget.per_turns for turn in self._turns)
         if lately >= budget.max_compactions:
             return (
@@ -69,6 +72,10 @@ class Triggers:
     def compacted(self, outcome: Outcome, *, by_tokens: bool) -> None:
         """A compaction was taken; or refused: when tokens started it, none is tried until there is more to gain."""
         with self._lock:
+            if outcome.refused and outcome.failures:
+                self._failed.append(outcome.before.state.turn)
+            elif not outcome.refused:
+                self._failed.clear()
             if outcome.refused and not by_tokens:
                 return
             if outcome.refused:
@@ -86,7 +93,11 @@ class Triggers:
         """Another strategy may find what the last one did not."""
         with self._lock:
             self._retry_above = 0
+            self._failed.clear()
 
+
+FAILURES = 3
+"""Attempts in a row that changed nothing since steps failed, after which the next one waits for some turns."""
 
 MOST_REMEMBERED = 64
 """Compactions whose turn is remembered; `max_compactions` is not above it."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.secrets import holds_secret, secrets_in
+from ctxkit.secrets import secrets_in
 
 TOKEN = "a8F3kQ9zLm2Xw7Rt"
 
@@ -42,7 +42,6 @@ TOKEN = "a8F3kQ9zLm2Xw7Rt"
 )
 def test_secrets_are_found_as_they_stand(text: str, secret: str) -> None:
     assert secret in secrets_in(text)
-    assert holds_secret(text)
 
 
 @pytest.mark.parametrize(

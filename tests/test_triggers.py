@@ -83,3 +83,18 @@ def test_an_attempt_that_failed_is_in_the_past_of_the_next_one() -> None:
 def test_limits_that_cannot_be_are_refused(settings: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         Budget(window=100, **settings)
+
+
+def test_what_keeps_failing_is_not_tried_in_every_turn() -> None:
+    asked: list[str] = []
+
+    def refuses(question: Any) -> str:
+        asked.append(question.text)
+        return "I am sorry, but I cannot help with that."
+
+    context = ContextManager("openai-chat", Budget(window=50_000, context_limit=2), "summarize", ask=refuses)
+    for turn in range(20):
+        context.add(_said(turn)[0])
+        context.prepare_sync()
+        context.add(_said(turn)[1])
+    assert 3 <= len(asked) <= 9

@@ -52,8 +52,8 @@ class Budget(BaseModel):
         reply: tokens kept free for the answer; `limit` is what is left.
         regions: targets by region name; a plain number is its `max`. Without regions only the whole counts.
         compact_at: compaction starts when a request is above this (default: the limit).
-        aim_for: and goes down to this (default: what cannot shrink and 70 % of the rest of
-            `compact_at`, or 500 tokens of that).
+        aim_for: and goes down to this (default: what cannot shrink and, of what is left of `compact_at`, 75 % of
+            the first 2,000 tokens and half of the rest, or 200 tokens).
         context_limit: compaction starts too when more turns than this are in the request, and takes the others out.
         every: and when this many turns have come since the last one; it goes down to `aim_for` as any other.
         min_gain: tokens that a compaction must save, unless the request would not fit without it. By default 5 %
@@ -148,7 +148,7 @@ class Budget(BaseModel):
         return self.compact_at if self.compact_at is not None else self.limit
 
     def target(self, held: int) -> int:
-        """Down to this a compaction goes: `aim_for`, or 70 % of what is left beside what cannot shrink.
+        """Down to this a compaction goes: `aim_for`, or what cannot shrink and a share of what is left beside it.
 
         Args:
             held: tokens of what cannot shrink.

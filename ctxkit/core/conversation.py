@@ -33,9 +33,10 @@ class Unit:
 
     @property
     def said_by_user(self) -> bool:
-        """Whether it is a user's message, not a tool step and not written by ctxkit."""
+        """Whether it is a user's message: not a tool step, not a document, not written by ctxkit."""
         first = self.items[0]
-        return first.shape.role is Role.USER and first.shape.words and not first.synthetic
+        spoken = first.shape.role is Role.USER and first.shape.words
+        return spoken and not first.synthetic and not first.document
 
     @property
     def is_stand_in(self) -> bool:

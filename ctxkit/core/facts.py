@@ -60,6 +60,14 @@ class Fact:
         key = f"{self.subject} / {self.key}" if self.subject else self.key
         return f"{_one_line(key)}: {_one_line(self.value)}"
 
+    def stands_in(self, text: str) -> bool:
+        """Whether a text says it: its whole line, or its value where that is long enough to say it by itself."""
+        return self.line in text or (len(self.value) >= LEAST_TELLING and self.value in text)
+
+
+LEAST_TELLING = 24
+"""Characters from which on a value says what it is about: "2" or "nuts" may stand anywhere."""
+
 
 def active_facts(facts: Sequence[Fact]) -> dict[tuple[str, str], Fact]:
     """The facts in force by name, in the order in which they were first remembered.

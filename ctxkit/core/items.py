@@ -116,6 +116,10 @@ class Weight:
     fixed: int = 0
 
 
+DOCUMENTS = ("retrieved", "tool_results", "summary")
+"""Regions of what was read or made, not said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One entry of a conversation: a message, a content, or one item of a Responses input.
@@ -150,6 +154,11 @@ class Item:
     def synthetic(self) -> bool:
         """Whether ctxkit wrote it."""
         return self.id < 0
+
+    @property
+    def document(self) -> bool:
+        """Whether it was put into a region of documents: then it is nobody's own words, whatever its role."""
+        return not self.synthetic and not self.shape.results and self.region in DOCUMENTS
 
     @property
     def in_front(self) -> bool:

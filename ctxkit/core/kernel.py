@@ -309,7 +309,7 @@ _TRUST: tuple[Speaker, ...] = ("user", "assistant", "tool")
 
 
 def _speaker(item: Item) -> Speaker:
-    if item.shape.results or item.synthetic:
+    if item.shape.results or item.synthetic or item.document:
         return "tool"
     return "user" if item.shape.role is Role.USER and item.shape.words else "assistant"
 

@@ -301,9 +301,7 @@ class View:
         facts_first = sorted(self.state.items, key=lambda item: item.made not in ("profile", "note"))
         for item in facts_first:
             texts = [part.text for part in self.parts(item) if part.kind in _SHOWN]
-            facts = [
-                each for each in facts if not any(each.value in text or each.line in text for text in texts)
-            ]
+            facts = [each for each in facts if not any(map(each.stands_in, texts))]
             if not facts:
                 break
         return facts

@@ -185,7 +185,11 @@ class Ledger:
         return fact.priority, used, max(_said_last(fact), self._mentioned.get(_sense(fact), -1)), fact.value
 
     def _is_taken_back(self, fact: Fact) -> bool:
-        return any(value in fact.value and fact.turn <= turn for value, turn in self._taken_back.items())
+        """A rule goes only when all of it was taken back: a word of it may be in something else that was."""
+        return any(
+            (value == fact.value if fact.must_keep else value in fact.value) and fact.turn <= turn
+            for value, turn in self._taken_back.items()
+        )
 
     def _named(self, found: Found) -> Fact:
         """The fact under a key of its own, unless it supersedes the one that has its key: with its number before."""

@@ -13,7 +13,6 @@ from ctxkit.core.view import View
 from ctxkit.hooks import Called
 from ctxkit.keyfacts.finding import Found, bound_by, stated_in
 from ctxkit.keyfacts.results import given_in, told_by_tool
-from ctxkit.secrets import secrets_in
 
 __all__ = ["Reader"]
 
@@ -83,7 +82,8 @@ class Reader:
             for part in parts:
                 match part.kind:
                     case PartKind.TEXT:
-                        yield item, part.text, "user" if shape.words else "assistant"
+                        by: Speaker = "user" if shape.words else "assistant"
+                        yield item, part.text, "tool" if item.document else by
                     case PartKind.RESULT:
                         yield item, part.text, "tool"
                     case PartKind.ARGUMENTS:
@@ -91,7 +91,7 @@ class Reader:
 
     def _clean(self, item: Item, text: str, by: Speaker, found: Sequence[Found]) -> Iterator[Found]:
         """Facts with their source, without those that hold a secret of the text."""
-        secrets = (*secrets_in(text), *self.hooks.secrets_in(text)) if found else ()
+        secrets = self.hooks.secrets_in(text) if found else []
         for each in found:
             if any(_holds(each.fact, secret) for secret in secrets):
                 self.secret[item.id] = self.secret.get(item.id, 0) + 1

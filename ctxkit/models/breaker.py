@@ -51,6 +51,11 @@ class Breaker:
             self._on_trial = True
             return Admission.ONCE
 
+    def release(self) -> None:
+        """Nothing came of a question, and nothing is learnt from it."""
+        with self._lock:
+            self._on_trial = False
+
     def settle(self, *, failed: bool, now: float, wait_s: float = 0.0) -> None:
         """What came of a question; `wait_s` are the seconds for which the model asked to be left alone."""
         with self._lock:

@@ -184,6 +184,9 @@ class _Asked:
 
     def settle(self, request: str, problem: Problem | None, now: float) -> None:
         """Learn from what came of a question."""
+        if problem is CANCELLED:  # whoever asked went away: that says nothing of the model
+            self.breaker.release()
+            return
         self.breaker.settle(failed=problem is not None, now=now, wait_s=problem.wait_s if problem else 0.0)
         if problem is not None and problem.lasting:
             self.failed[request] = problem.why

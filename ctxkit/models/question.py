@@ -35,7 +35,8 @@ class Question:
     @property
     def digest(self) -> str:
         """A name for this very question: a question that failed is not asked again unchanged."""
-        return digest("question", self.instructions, self.text, str(self.max_tokens), list(self.prefix))[:16]
+        prefix = [list(self.prefix), self.system, self.tools]
+        return digest("question", self.instructions, self.text, str(self.max_tokens), prefix)[:16]
 
 
 @dataclass(frozen=True, slots=True)

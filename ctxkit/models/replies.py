@@ -44,6 +44,9 @@ def reply_of(answer: Any) -> Reply:
         return Reply(problem=Problem(f"it returned {type(answer).__name__}, not a text or an Answer"))
     if not isinstance(answer.text, str):
         return Reply(problem=Problem(f"it returned an Answer with {type(answer.text).__name__}, not a text"))
+    counts = (answer.input_tokens, answer.cached_tokens, answer.output_tokens)
+    if not all(type(each) is int and each >= 0 for each in counts):
+        return Reply(problem=Problem("it returned an Answer with counts that are no numbers of tokens"))
     if answer.text.strip():
         return Reply(answer)
     return Reply(answer, _EMPTY if answer.complete else _CUT_OFF)

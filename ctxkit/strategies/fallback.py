@@ -76,7 +76,9 @@ def _names(steps: Sequence[CompressionStrategy]) -> list[str]:
 
 
 def _renamed(plan: Plan, kind: str, name: str) -> Plan:
-    """The plan with the rung's name on the failures of its strategy."""
+    """The plan with the rung's name on the failures of its strategy. Of one that did something they are notes, and do
+    not count as failures of the rung."""
+    name = f"{name}, in part" if plan else name
     failures = tuple(replace(each, by=name) if each.by == kind else each for each in plan.failures)
     return Plan(plan.stages, failures)
 

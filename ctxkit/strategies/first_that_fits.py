@@ -30,7 +30,7 @@ class FirstThatFits(CompressionStrategy):
         while True:
             plan, after = await self._closest(view, services)
             total += plan
-            if not after.over or after.over >= view.over:
+            if not any(_missed(after)) or _missed(after) >= _missed(view):
                 return total
             view = after
 
@@ -39,9 +39,14 @@ class FirstThatFits(CompressionStrategy):
         failed, best, nearest = Plan(), Plan(), view
         for step in self.steps:
             plan, after = await advance(step, view, services)
-            if plan and not after.over:
+            if plan and not any(_missed(after)):
                 return failed + plan, after
-            if after.over < nearest.over:
+            if _missed(after) < _missed(nearest):
                 best, nearest = plan, after
             failed += Plan(failures=plan.failures)
         return Plan(failures=failed.failures) + Plan(best.stages), nearest
+
+
+def _missed(view: View) -> tuple[int, int]:
+    """By how many tokens and turns the targets are missed yet."""
+    return view.over, view.surplus_turns

@@ -105,11 +105,10 @@ class Writing:
         return _without(earlier, _forgotten(view)), fresh
 
     def _turned(self, units: Sequence[Unit]) -> tuple[Turned, ...]:
-        gone = _forgotten(self.view)
-        return tuple(
-            Turned(each.turn, _forgetting(each.said, gone)) if gone else each
-            for each in spoken(self.view, units)
-        )
+        turned = spoken(self.view, units)
+        said = "\n".join(text for each in turned for text in (each.said.call, each.said.text))
+        gone = _forgotten(self.view) | frozenset(self.services.hooks.secrets_in(said))
+        return tuple(Turned(each.turn, _forgetting(each.said, gone)) if gone else each for each in turned)
 
     def _parts(self, turned: Sequence[Turned]) -> list[Part]:
         """What is summarised with one question each.

@@ -13,7 +13,7 @@ from ctxkit.summaries.sections import Sections
 __all__ = ["BLANK", "content_of", "faults", "without_tags", "words_said"]
 
 _TAG = re.compile(
-    r"</?(?:[a-z_-]{1,40} [0-9a-f]{8,64}|(?:summary|conversation|system|user|assistant|tool|notes|instructions?)\b[^<>\n]{0,80})>",
+    r"</?(?:[a-z_-]{1,40} [0-9]{6,80}|ctx:[0-9]{6,80}|(?:summary|conversation|system|user|assistant|tool|notes|instructions?)\b[^<>\n]{0,80})>",
     re.IGNORECASE,
 )
 _MARK = re.compile(r"\[ctxkit\b[^\]\n]{0,40}\] ?", re.IGNORECASE)
@@ -46,6 +46,9 @@ BLANK = "it is blank"
 
 LEAST_WORDS = 6
 """Words of four letters and pairs of Chinese characters from which on an answer has to share one with its sources."""
+
+HEAD_LINES = 2
+"""Lines of an answer without sections in which a refusal or an error stands: a heading may come first."""
 
 LANGUAGE_SAMPLE = 20_000
 """Characters of the newest words that tell the language of a conversation."""
@@ -98,10 +101,11 @@ def faults(
     if not sections or not any(character.isalnum() for character in text):
         return [BLANK]
     found = []
+    first = [line for _, line in sections.lines()][:HEAD_LINES]
     bare = sections == Sections(facts=sections.facts)
-    if bare and _REFUSAL.match(text):
+    if bare and any(map(_REFUSAL.match, first)):
         found.append("the model refused")
-    elif bare and _ERROR.match(text):
+    elif bare and any(map(_ERROR.match, first)):
         found.append("it is the text of an error")
     if not complete:
         found.append("it was cut off before its end")

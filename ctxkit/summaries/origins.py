@@ -90,7 +90,7 @@ class Origins:
 
     def _marked(self, line: str, invented: Iterable[str]) -> str:
         """A line with a mark for each value that is in no source; "" when there is nothing else in it."""
-        for value in sorted(invented, key=len, reverse=True):
+        for value in sorted((each for each in invented if each in line), key=len, reverse=True):
             line = _standing(value).sub(lambda _: NOT_IN_SOURCE[self._language], line)
         rest = line.replace(NOT_IN_SOURCE[self._language], "")
         return line if any(character.isalnum() for character in rest) else ""

@@ -155,6 +155,8 @@ def _answered(result: Part, asked: list[Part]) -> Part:
 
 
 def _speaker(item: Item) -> Speaker:
+    if item.document:
+        return "tool"
     match item.shape.role:
         case Role.USER:
             return "user"

@@ -152,7 +152,6 @@ LONG_CLAUSE = 100
 _COMMA = re.compile(r"[,;](?=\s)|[，；]")
 
 _CHECKED = frozenset(Kind) - {Kind.CONSTRAINT, Kind.COMMAND, Kind.DATE, Kind.TIME}
-_MONEY = re.compile(rf"{_CURRENCY}|元|块|dollars?|euros?|pounds?|USD|EUR|GBP|CNY|RMB")
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 

@@ -101,3 +101,10 @@ def test_restore_gives_the_bytes_of_the_originals() -> None:
     assert restored == context.original(handle)
     assert [list(each) for each in restored] == [list(each) for each in context.original(handle)]
     assert RESULT in restored
+
+
+def test_a_short_value_somewhere_in_the_talk_is_not_the_fact() -> None:
+    fact = Fact("seats", "2", must_keep=True)
+    assert not fact.stands_in("It was in 2024 that I ate nuts.")
+    assert fact.stands_in("seats: 2")
+    assert Fact("rule", "I am allergic to nuts, never send any.").stands_in("> I am allergic to nuts, never send any.")

@@ -45,3 +45,17 @@ def test_closest_is_taken_when_none_is_enough(talk: Any) -> None:
 def test_nothing_is_done_when_nothing_helps(chat: Any) -> None:
     chat.user("So?")
     assert chat.manager(Budget(window=5_000, aim_for=1), first(CLEAR, SLIDE)).compact().edits == ()
+
+
+def test_turns_above_the_limit_count_too() -> None:
+    from ctxkit import Budget, ContextManager
+
+    steps = [{"kind": "sliding-window", "keep_turns": 8}, {"kind": "sliding-window", "keep_turns": 2}]
+    context = ContextManager(
+        "openai-chat", Budget(window=50_000, context_limit=2), {"kind": "first-that-fits", "steps": steps}
+    )
+    for turn in range(9):
+        context.add({"role": "user", "content": f"question {turn} " + "word " * 30})
+        context.add({"role": "assistant", "content": f"answer {turn} " + "word " * 30})
+    messages = context.prepare_sync().messages
+    assert sum(message["role"] == "user" and "question" in message["content"] for message in messages) == 2

@@ -346,3 +346,30 @@ def test_any_answer_is_refused_or_made_short_enough(
         return
     assert done.text.strip()
     assert words(done.text) <= max_tokens
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Facts:\n- I'm sorry, but I can't help with that request.",
+        "**Summary**\n\nI'm sorry, but I can't assist with that.",
+        "## Facts\nError 500: internal server error",
+        "事实：\n- 抱歉，我无法总结这段对话。",
+        "Goal:\n- purple elephants dance under distant eclipses beside a broken piano every single winter morning",
+    ],
+)
+def test_a_heading_does_not_make_a_summary_of_it(answer: str) -> None:
+    from ctxkit.summaries.salience import Said
+
+    sources = [Said("user", "The printer in room 4 prints nothing since Monday, its serial number is SN2023-188.")]
+    if not answer.isascii():
+        sources = [Said("user", "四号房间的打印机从星期一起就不打印了，序列号是 SN2023-188。")]
+    with pytest.raises(ModelCallError, match="refused|error|nothing in common"):
+        checked(answer, sources=sources, max_tokens=200, count=len)
+
+
+def test_the_frame_of_a_summary_is_taken_off_an_answer() -> None:
+    from ctxkit.summaries.answers import content_of
+
+    framed = "[ctxkit 719042] Summary, not an instruction <ctx:719042>\nThe job is stuck.\n</ctx:719042>"
+    assert content_of(framed) == "Summary, not an instruction \nThe job is stuck."

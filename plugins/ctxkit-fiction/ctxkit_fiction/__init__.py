@@ -31,6 +31,8 @@ class KeepStoryBible(CompressionStrategy):
         known = {fact.name: fact.value for fact in view.state.facts}
         room = int(view.budget.limit * self.max_share)
         room -= sum(view.count(fact.line) for fact in view.state.facts if fact.by == self.kind)
+        free = sum(unit.tokens for unit in view.within("").free())
+        room = min(room, view.target - view.tokens + free)
         fresh = {fact.name: fact for fact in _said(view) if known.get(fact.name) != fact.value}
         newest_first = list(fresh.values())[::-1]
         kept, left = [], 0
