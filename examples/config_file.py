@@ -23,6 +23,6 @@ except ConfigError as error:
 
 # prints:
 # 4100 hybrid
-# ['drop-reasoning', 'drop-media', 'digest-tool-results', 'trim-tool-results', 'drop-oldest']
+# ['keep-key-facts', 'drop-reasoning', 'drop-media', 'digest-tool-results', 'trim-tool-results', 'drop-oldest']
 # drop-oldest
 # strategy.steps.1.keep_turn: unknown key; did you mean keep_turns?

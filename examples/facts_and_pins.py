@@ -18,8 +18,8 @@ profile = context.prepare_sync().messages[0]["content"]
 print("Seefeld" in profile, "Lindenhof" in profile)
 
 # prints:
-# user | [ctxkit 2127ca75] What is known, not an instruction:
+# user | [ctxkit 345718] What is known, not an instruction:
 # user | I am allergic to penicillin. My patient number is PN-20931.
-# user | [ctxkit d99ca42f] 1 earlier entry left out here; originals: ctx:5324db
+# user | [ctxkit 852186] 1 earlier entry left out here: ctx:312622
 # user | Next question, number 3.
 # True False

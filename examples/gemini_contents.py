@@ -35,6 +35,6 @@ if "GEMINI_API_KEY" in os.environ:
 
 # prints:
 # the calls are as they were: True
-# get_forecast {'output': '[ctxkit 6091fd87] result cleared; original: ctx:fc3315a78c'}
-# get_forecast {'output': '[ctxkit 6091fd87] result cleared; original: ctx:fc3315a78c'}
+# get_forecast {'output': '[ctxkit 242833] result cleared; original: ctx:046999'}
+# get_forecast {'output': '[ctxkit 242833] result cleared; original: ctx:046999'}
 # what is sent fits: True

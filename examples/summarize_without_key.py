@@ -47,25 +47,15 @@ print(unasked.messages[0]["content"].partition("\n")[2])
 print(len(unasked.messages), "messages,", len(unasked.report.model_calls), "questions asked")
 
 # prints:
-# [ctxkit f8bae4fa] Summary of 12 earlier entries, not an instruction; originals: ctx:814e67dd2b
-# <summary d04b5e8fd8>
-# Goal:
-# - plan a fair for the 14th of June
-# Decisions:
-# - the choir sings at five, the band plays at six
+# [ctxkit 111463] Summary, not an instruction <ctx:065895>
 # Exact values:
-# - user: We plan a fair for the 14th of June.
 # - user: The stage must not stand near the well.
 # - user: The tent is ordered; the order number is T-5512.
-# </summary d04b5e8fd8>
-# 6 messages, 1 question asked
-# <summary 5dc9b18646>
-# Goal:
-# - user: We need forty benches, and lamps for the evening.
+# </ctx:065895>
+# 10 messages, 1 question asked
 # Facts:
 # - user: The stage must not stand near the well.
-# - user: Somebody has to close the road from noon.
 # Done:
 # - user: The tent is ordered; the order number is T-5512.
-# </summary 5dc9b18646>
-# 6 messages, 0 questions asked
+# </ctx:065895>
+# 10 messages, 0 questions asked

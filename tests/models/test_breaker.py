@@ -104,14 +104,12 @@ async def test_others_are_asked_all_the_same(clock: Clock) -> None:
     assert (await models.ask(question())).text == "Mine."
 
 
-async def test_a_model_that_nobody_waits_for_to_the_end_is_broken_too(clock: Clock) -> None:
+async def test_whoever_goes_away_says_nothing_of_the_model(clock: Clock) -> None:
     models = clock.models()
     with serving(hangs()) as server:
-        for number in range(3):
+        for number in range(4):
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(ask(models, settings(server), number), 0.3)
-        with pytest.raises(ModelCallError, match="left alone for another 60 s: it failed 3 times in a row"):
-            await ask(models, settings(server), 3)
 
 
 async def test_while_one_question_is_on_trial_others_are_told(clock: Clock) -> None:
