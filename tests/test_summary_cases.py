@@ -59,7 +59,11 @@ def longer(message: dict[str, Any], key: str = "text") -> None:
 
 
 def summaries(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for each in messages if "[ctxkit " in text_of(each) and "Summary, not an instruction" in text_of(each)]
+    return [
+        each
+        for each in messages
+        if "[ctxkit " in text_of(each) and "Summary, not an instruction" in text_of(each)
+    ]
 
 
 def inside(message: dict[str, Any]) -> str:

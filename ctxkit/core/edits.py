@@ -123,11 +123,13 @@ class Failure:
         by: the strategy's kind, or the rung of a ladder.
         why: the reason.
         request: the digest of a request to a model that must not be sent again as it was, "" where there is none.
+        note: the step did what it could, and this is what it had no room for.
     """
 
     by: str
     why: str
     request: str = ""
+    note: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,11 @@ class Plan:
     def failed(cls, by: str, why: str, *, request: str = "") -> Plan:
         """The plan of a step that came to nothing; `request` as in `Failure`."""
         return cls(failures=(Failure(by, why, request),))
+
+    @classmethod
+    def noted(cls, by: str, why: str) -> Plan:
+        """The plan that changes nothing and tells what a step had no room for; add it to the step's own."""
+        return cls(failures=(Failure(by, why, note=True),))
 
     @property
     def edits(self) -> tuple[Edit, ...]:

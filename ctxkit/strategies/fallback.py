@@ -76,9 +76,7 @@ def _names(steps: Sequence[CompressionStrategy]) -> list[str]:
 
 
 def _renamed(plan: Plan, kind: str, name: str) -> Plan:
-    """The plan with the rung's name on the failures of its strategy. Of one that did something they are notes, and do
-    not count as failures of the rung."""
-    name = f"{name}, in part" if plan else name
+    """The plan with the rung's name on the failures of its strategy."""
     failures = tuple(replace(each, by=name) if each.by == kind else each for each in plan.failures)
     return Plan(plan.stages, failures)
 
@@ -87,7 +85,7 @@ def _passed_over(name: str, past: Sequence[Past]) -> int:
     """For how many compactions, this one included, a rung is passed over yet; 0 when it is tried."""
     failed, left = 0, 0
     for each in past:
-        if any(failure.by == name for failure in each.failures):
+        if any(failure.by == name and not failure.note for failure in each.failures):
             failed += 1
             left = PASSED_OVER if failed >= FAILURES else 0
         elif left:

@@ -108,14 +108,16 @@ class KeepKeyFacts(CompressionStrategy):
             size = sum(unit.tokens for unit in left)
             where = _positions(item.id for unit in left for item in unit.items)
             why = f"what has to be kept of {where} has no room, neither as facts (of {room.cap} tokens) nor pinned"
-            yield Failure(self.kind, f"{why} ({size} tokens)")
+            yield Failure(self.kind, f"{why} ({size} tokens)", note=True)
         if reader.secret:
             count, where = sum(reader.secret.values()), _positions(reader.secret)
-            yield Failure(self.kind, f"{_facts(count)} of {where} not kept: a secret is in what they say")
+            yield Failure(
+                self.kind, f"{_facts(count)} of {where} not kept: a secret is in what they say", note=True
+            )
         of_users = [fact for fact in stated.left if fact.said_by == "user"]
         if of_users:
             told = f"{_facts(len(of_users))} that users stated in {_positions(_sources(of_users))} not kept"
-            yield Failure(self.kind, f"{told}: key facts may take {room.cap} tokens")
+            yield Failure(self.kind, f"{told}: key facts may take {room.cap} tokens", note=True)
 
 
 def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> Iterator[Unit]:

@@ -102,7 +102,7 @@ def _told(left: Sequence[Unit], strategy: Selective) -> list[Failure]:
         return []
     size = sum(unit.tokens for unit in left)
     why = f"key messages not pinned: {len(left)}, of {size} tokens; pins may take {strategy.pin_share:.0%} of the limit"
-    return [Failure(strategy.kind, why)]
+    return [Failure(strategy.kind, why, note=True)]
 
 
 @lru_cache(maxsize=64)

@@ -45,7 +45,9 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     assert main(["new-plugin", "keep-food-allergies", "--folder", str(folder)]) == 0
     module = folder / "src" / "ctxkit_keep_food_allergies" / "__init__.py"
     code = module.read_text(encoding="utf-8")
-    edited = re.sub(r'^WORDS = """.*?split\("\\n"\)$', f"WORDS = {FOODS}", code, flags=re.MULTILINE | re.DOTALL)
+    edited = re.sub(
+        r'^WORDS = """.*?split\("\\n"\)$', f"WORDS = {FOODS}", code, flags=re.MULTILINE | re.DOTALL
+    )
     assert edited != code
     module.write_text(edited, encoding="utf-8")
     pip = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(installed)]

@@ -107,4 +107,6 @@ def test_a_short_value_somewhere_in_the_talk_is_not_the_fact() -> None:
     fact = Fact("seats", "2", must_keep=True)
     assert not fact.stands_in("It was in 2024 that I ate nuts.")
     assert fact.stands_in("seats: 2")
-    assert Fact("rule", "I am allergic to nuts, never send any.").stands_in("> I am allergic to nuts, never send any.")
+    assert Fact("rule", "I am allergic to nuts, never send any.").stands_in(
+        "> I am allergic to nuts, never send any."
+    )

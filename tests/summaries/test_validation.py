@@ -361,7 +361,9 @@ def test_any_answer_is_refused_or_made_short_enough(
 def test_a_heading_does_not_make_a_summary_of_it(answer: str) -> None:
     from ctxkit.summaries.salience import Said
 
-    sources = [Said("user", "The printer in room 4 prints nothing since Monday, its serial number is SN2023-188.")]
+    sources = [
+        Said("user", "The printer in room 4 prints nothing since Monday, its serial number is SN2023-188.")
+    ]
     if not answer.isascii():
         sources = [Said("user", "四号房间的打印机从星期一起就不打印了，序列号是 SN2023-188。")]
     with pytest.raises(ModelCallError, match="refused|error|nothing in common"):

@@ -45,7 +45,7 @@ class KeepStoryBible(CompressionStrategy):
                 left += 1
         plan = Plan.of(*kept)
         return (
-            plan + Plan.failed(self.kind, f"no room for {left} more sentences; raise max_share")
+            plan + Plan.noted(self.kind, f"no room for {left} more sentences; raise max_share")
             if left
             else plan
         )

@@ -54,7 +54,7 @@ class KeepMedicalConstraints(CompressionStrategy):
             else Plan()
         )
         why = f"no room to pin {len(left)} more messages with medical constraints or doses; raise pin_share"
-        return plan + Plan.failed(self.kind, why) if left else plan
+        return plan + Plan.noted(self.kind, why) if left else plan
 
 
 def _speaker(unit: Unit) -> str:

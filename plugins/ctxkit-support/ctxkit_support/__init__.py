@@ -50,7 +50,7 @@ class KeepSupportCommitments(CompressionStrategy):
         why = (
             f"no room to pin {left} more messages with demands, promises, contacts or orders; raise pin_share"
         )
-        return plan + Plan.failed(self.kind, why) if left else plan
+        return plan + Plan.noted(self.kind, why) if left else plan
 
 
 def _most_telling_first(units: Sequence[Unit]) -> list[Unit]:
