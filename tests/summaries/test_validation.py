@@ -366,7 +366,7 @@ def test_a_heading_does_not_make_a_summary_of_it(answer: str) -> None:
     ]
     if not answer.isascii():
         sources = [Said("user", "四号房间的打印机从星期一起就不打印了，序列号是 SN2023-188。")]
-    with pytest.raises(ModelCallError, match="refused|error|nothing in common"):
+    with pytest.raises(ModelCallError, match=r"refused|error|nothing in common"):
         checked(answer, sources=sources, max_tokens=200, count=len)
 
 
