@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Drop, Edit, Plan, Replace
@@ -17,7 +18,7 @@ from ctxkit.errors import PlanRejected
 from ctxkit.literals import as_json
 from ctxkit.strategies.digesting import fields_of
 from ctxkit.strategies.packing import Known, Scored, chosen, estimated, is_whole, kept, ranked
-from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, steps_of
+from ctxkit.strategies.steps import Fact, Step, keep_written, lines_of, read_again, size_of, steps_of
 
 __all__ = ["Fold", "asked_of"]
 
@@ -25,7 +26,7 @@ SMALL_ROOM = 1000
 """Tokens of room for what may be folded, up to which all of it is folded, anew each time: verbatim units and a second
 fold would take what little there is."""
 
-WHOLE_SHARE = 0.4
+WHOLE_SHARE = 0.5
 """Of a larger room: the newest units that fit into it stay whole."""
 
 FOLD_SHARE = 0.4
@@ -262,7 +263,7 @@ class _Text:
         steps = [*self._steps, *received]
         calls = [step for step in steps if not step.said]
         said = (fact.text for step in reversed(steps) if step.said for fact in step.facts)
-        taken = Counter(fact.text for step in calls for fact in step.facts if fact.asked)
+        taken = Counter(fact.text for step in calls for fact in takewhile(_is_asked, step.facts))
         return Known(
             asked=frozenset(name for step in calls for name in step.sets),
             recent=frozenset(name for step in calls[-RECENT_CALLS:] for name in step.sets),
@@ -277,6 +278,10 @@ class _Text:
             live=frozenset(value for step in received if not step.said for value in step.values),
             talk="\n".join(said)[:CHARACTERS].lower(),
         )
+
+
+def _is_asked(fact: Fact) -> bool:
+    return fact.asked
 
 
 def _envelope(view: View) -> int:

@@ -14,12 +14,12 @@ from ctxkit.strategies.steps import ASSISTANT, USER, Place, Step, name_size
 
 __all__ = ["Known", "Scored", "chosen", "estimated", "is_whole", "kept", "ranked"]
 
-ARGUMENT = {Rank.DETAIL: -1.0, Rank.FACT: 0.0, Rank.KEY: 0.6, Rank.ID: 0.6}
+ARGUMENT = {Rank.DETAIL: 0.0, Rank.FACT: 0.5, Rank.KEY: 0.5, Rank.ID: 0.5}
 RESULT = {Rank.DETAIL: -1.6, Rank.FACT: -1.9, Rank.KEY: -0.1, Rank.ID: 0.7}
-SAID = {USER: 0.0, ASSISTANT: -0.4}
+SAID = {USER: 0.0, ASSISTANT: -0.8}
 TOLD = -1.5
 """What a value in arguments, one in a result, and a sentence of somebody or in a result start from. All that follows
-is added to that. The unit is the logarithm of odds; see `docs/decisions/0007`."""
+is added to that. The unit is the logarithm of odds; see `docs/decisions/0010`."""
 
 PLAIN = -0.5
 """For a sentence without a literal."""
@@ -37,16 +37,16 @@ ASKED, TOPICAL = 0.5, 0.4
 """For a value in a result whose field calls were given of late, and of one that names a thing calls are about
 (`orders` when a call was given `order_id`)."""
 
-MENTIONED = 1.3
+MENTIONED = 1.0
 """For a value that somebody spoke of."""
 
 AMONG = -0.3
 """For each doubling of the values of one field in a step, or of the sentences of one message."""
 
-FRESH = 2.0
+FRESH = 4.0
 """For what the model has not seen yet."""
 
-LATER = -0.45
+LATER = -0.4
 """For each doubling of the steps of its kind that came since."""
 
 GROWS = 0.3

@@ -247,33 +247,40 @@ def _facts(value: Any, *, asked: bool) -> list[Fact]:
 def _leaves(value: Any, group: str, field: str, found: list[tuple[str, str, str]], depth: int) -> None:
     """Add the group, field and text of each leaf, in order. JSON inside strings is read, of long strings the telling
     sentences, and of a table of records that name their own key the records."""
-    if depth > MAX_DEPTH or value is None or value == "":
-        return
-    if isinstance(value, str):
-        if len(value) <= LONGEST_VALUE and value[0] not in "[{ \n":
-            found.append((group, field, value))
-            return
-        inner = as_json(value)
-        if inner is not None:
-            _leaves(inner, group, field, found, depth + 1)
-        elif len(value) <= LONGEST_VALUE:
+    kind = type(value)
+    if kind is str:
+        if len(value) <= LONGEST_VALUE and value[:1] not in _OPENING:
             found.append((group, field, value))
         else:
-            found.extend((group, field, sentence) for sentence in dict.fromkeys(telling(value)))
-    elif isinstance(value, dict):
+            _texts(value, group, field, found, depth)
+    elif kind is dict and depth <= MAX_DEPTH:
         records = records_of(value)
         if records is not None:
-            value = dict(enumerate(records))
+            _leaves(records, group, field, found, depth + 1)
+            return
         for key, each in value.items():
-            if records is not None:
-                _leaves(each, group, field, found, depth + 1)
-            elif key != MARK:
-                _leaves(each, key if isinstance(each, dict) else group, key, found, depth + 1)
-    elif isinstance(value, list):
+            if key != MARK:
+                _leaves(each, key if type(each) is dict else group, key, found, depth + 1)
+    elif kind is list and depth <= MAX_DEPTH:
         for each in value:
             _leaves(each, group, field, found, depth + 1)
-    else:
+    elif kind is int or kind is float or kind is bool:
         found.append((group, field, text_of(value)))
+
+
+_OPENING = frozenset(("", "[", "{", " ", "\n", "\t", "\r"))
+"""How a string begins that is empty, or may be JSON."""
+
+
+def _texts(value: str, group: str, field: str, found: list[tuple[str, str, str]], depth: int) -> None:
+    """Add what a string says that is not simply a value."""
+    inner = as_json(value)
+    if inner is not None:
+        _leaves(inner, group, field, found, depth + 1)
+    elif len(value) > LONGEST_VALUE:
+        found.extend((group, field, sentence) for sentence in dict.fromkeys(telling(value)))
+    elif value:
+        found.append((group, field, value))
 
 
 # Facts as lines

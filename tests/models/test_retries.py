@@ -113,7 +113,9 @@ async def test_a_question_that_failed_for_good_is_not_sent_again(api: Api, clock
 
 
 @pytest.mark.parametrize(
-    "step", [fails(401), fails(403), fails(404), fails(429, code="insufficient_quota")], ids=str
+    "step",
+    [fails(401), fails(403), fails(404), fails(429, code="insufficient_quota")],
+    ids=["401", "403", "404", "quota"],
 )
 async def test_what_lies_in_the_settings_may_be_mended(clock: Clock, step: Step) -> None:
     models = clock.models()
