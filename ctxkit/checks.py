@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from ctxkit.core.edits import Failure
 from ctxkit.core.facts import active_facts
-from ctxkit.core.items import PartKind
+from ctxkit.core.items import SHOWN
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
 
 __all__ = ["request_failures"]
-
-_SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
 
 
 def request_failures(view: View, hooks: Called) -> tuple[Failure, ...]:
@@ -25,5 +23,5 @@ def request_failures(view: View, hooks: Called) -> tuple[Failure, ...]:
     if not hooks.checks_requests:
         return tuple(unseen)
     parts = (part for item in view.state.items for part in view.parts(item))
-    text = "\n".join(part.text for part in parts if part.kind in _SHOWN)
+    text = "\n".join(part.text for part in parts if part.kind in SHOWN)
     return (*unseen, *(Failure(by, why) for by, why in hooks.complaints(text, facts)))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-__all__ = ["secrets_in"]
+__all__ = ["MASK", "masked", "secrets_in"]
+
+MASK = "[...]"
+"""What stands for what must not be kept."""
 
 SHORTEST = 4
 """Characters of the shortest value beside a word such as "password" that is taken for one."""
@@ -102,6 +105,13 @@ def secrets_in(text: str) -> tuple[str, ...]:
     at random beside "key" or "token", what follows "password:" or 密码是, bearer tokens, logins in addresses, private
     keys, and card numbers with a right check digit. Linear time on any text."""
     return tuple(dict.fromkeys(_found(text)))
+
+
+def masked(text: str, values: Collection[str]) -> str:
+    """A text without some values, the longest first: `MASK` stands for each."""
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, MASK)
+    return text
 
 
 def _found(text: str) -> Iterator[str]:

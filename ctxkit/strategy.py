@@ -20,6 +20,7 @@ from ctxkit.errors import ModelCallError, PlanRejected, StrategyError
 from ctxkit.hooks import Called
 from ctxkit.jsons import copied
 from ctxkit.models.models import Models
+from ctxkit.secrets import masked
 
 __all__ = ["CompressionStrategy", "Services", "TooSlow", "advance"]
 
@@ -105,10 +106,6 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
     return Plan.failed(kind, why, request=request), view
 
 
-SECRET = "[...]"
-"""What stands for a secret in a summary."""
-
-
 def _without_secrets(plan: Plan, hooks: Called) -> Plan:
     """The plan without keys, passwords and card numbers in the summaries that it writes."""
     texts = {edit.text for edit in plan.edits if isinstance(edit, Replace)}
@@ -117,18 +114,12 @@ def _without_secrets(plan: Plan, hooks: Called) -> Plan:
         return plan
     stages = tuple(
         tuple(
-            replace(edit, text=_masked(edit.text, secrets[edit.text])) if isinstance(edit, Replace) else edit
+            replace(edit, text=masked(edit.text, secrets[edit.text])) if isinstance(edit, Replace) else edit
             for edit in stage
         )
         for stage in plan.stages
     )
     return Plan(stages, plan.failures)
-
-
-def _masked(text: str, secrets: list[str]) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, SECRET)
-    return text
 
 
 _CONTAINED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ctxkit.core.items import Item, Part, PartKind, Role
+from ctxkit.core.items import SHOWN, Item, Part, Role
 
 __all__ = ["Turn", "Unit", "units_of"]
 
@@ -56,8 +56,7 @@ class Unit:
     @cached_property
     def text(self) -> str:
         """What a reader sees of it: texts, arguments and results, a line break between them."""
-        shown = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
-        return "\n".join(part.text for part in self.parts if part.kind in shown and part.text)
+        return "\n".join(part.text for part in self.parts if part.kind in SHOWN and part.text)
 
 
 @dataclass(frozen=True)

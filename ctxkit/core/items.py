@@ -86,6 +86,10 @@ class PartKind(StrEnum):
     """Anything that must come back as it is: signatures, encrypted content, hosted tools' results."""
 
 
+SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
+"""Parts whose text a reader sees."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One addressable part of an item.

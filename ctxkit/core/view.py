@@ -11,7 +11,7 @@ from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
 from ctxkit.core.edits import Edit, Failure, Plan, Strip, only_marks
 from ctxkit.core.facts import Fact, active_facts, facts_text
-from ctxkit.core.items import Item, Part, PartKind, Role
+from ctxkit.core.items import SHOWN, Item, Part, PartKind, Role
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
 from ctxkit.core.profile import fold_facts
 from ctxkit.core.provider import Entry, Violation
@@ -300,7 +300,7 @@ class View:
             return []
         facts_first = sorted(self.state.items, key=lambda item: item.made not in ("profile", "note"))
         for item in facts_first:
-            texts = [part.text for part in self.parts(item) if part.kind in _SHOWN]
+            texts = [part.text for part in self.parts(item) if part.kind in SHOWN]
             facts = [each for each in facts if not any(map(each.stands_in, texts))]
             if not facts:
                 break
@@ -313,9 +313,6 @@ class View:
         entries, ids = wire(self.state, provider)
         found = provider.violations(entries, system=self.state.system)
         return {(each.rule, ids[each.index] if each.index >= 0 else None): each for each in found}
-
-
-_SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
 
 
 def _stripped(item: Item, now: Item | None, applied: Sequence[Applied]) -> bool:

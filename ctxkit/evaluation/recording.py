@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from ctxkit.core.items import Part, PartKind, Role, Shape
+from ctxkit.core.items import SHOWN, Part, Role, Shape
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
 from ctxkit.jsons import json_text
@@ -18,7 +18,6 @@ from ctxkit.tokens import counter_for
 
 __all__ = ["Read", "Recording", "Transcript"]
 
-SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
 """The parts whose text a model reads."""
 
 MODEL_MADE = (Role.MODEL, Role.REASONING)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import only_marks
-from ctxkit.core.items import Item, PartKind, Role
+from ctxkit.core.items import SHOWN, Item, Role
 from ctxkit.core.state import State
 from ctxkit.core.view import View
 from ctxkit.models.question import Question
@@ -23,8 +23,6 @@ LEAST_CACHED = 1_024
 
 FIRST_WORDS = 80
 """Characters by which a message is named."""
-
-_SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +109,5 @@ def _is_answer(unit: Unit) -> bool:
 
 def _first_words(view: View, item: Item) -> str:
     """How what a reader sees of a message begins."""
-    text = next((part.text for part in view.parts(item) if part.kind in _SHOWN and part.text.strip()), "")
+    text = next((part.text for part in view.parts(item) if part.kind in SHOWN and part.text.strip()), "")
     return one_line(text[: 2 * FIRST_WORDS])[:FIRST_WORDS]

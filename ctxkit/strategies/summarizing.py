@@ -12,6 +12,7 @@ from ctxkit.core.state import wire
 from ctxkit.core.view import View
 from ctxkit.errors import ModelCallError
 from ctxkit.models.question import Answer, Question
+from ctxkit.secrets import masked
 from ctxkit.strategies.extending import is_cheaper, is_own, place_of
 from ctxkit.strategy import Services
 from ctxkit.summaries.answers import words_said
@@ -51,9 +52,6 @@ READ_SHARE = 0.4
 SHORTER = 0.6
 """Of the length asked for first, when what came was too long."""
 
-FORGOTTEN = "[...]"
-"""What stands for what must not be kept: secrets, and what a user had forgotten."""
-
 LEAST_FORGOTTEN = 4
 """Characters of a forgotten value from which on it is looked for: "no" says nothing by itself."""
 
@@ -89,7 +87,7 @@ class Writing:
             earlier = done.text
             notes += done.notes
         secrets = self.services.hooks.secrets_in("\n".join([earlier, *notes]))
-        return _without(earlier, secrets), tuple(dict.fromkeys(_without(note, secrets) for note in notes))
+        return masked(earlier, secrets), tuple(dict.fromkeys(masked(note, secrets) for note in notes))
 
     def _material(self) -> tuple[str, tuple[Turned, ...]]:
         """The earlier summary and what has come since; every so often no summary, and all from the originals."""
@@ -102,7 +100,7 @@ class Writing:
             if len(self._parts(everything)) <= LARGEST:
                 return "", everything
         earlier = "\n".join(summary_text(view, item) for item in items)
-        return _without(earlier, _forgotten(view)), fresh
+        return masked(earlier, _forgotten(view)), fresh
 
     def _turned(self, units: Sequence[Unit]) -> tuple[Turned, ...]:
         turned = spoken(self.view, units)
@@ -235,14 +233,8 @@ def _answer_tokens(max_tokens: int, window: int) -> int:
     return max(max_tokens + BEYOND, min(THINKING, window // 4))
 
 
-def _without(text: str, values: Collection[str]) -> str:
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, FORGOTTEN)
-    return text
-
-
 def _forgetting(said: Said, values: Collection[str]) -> Said:
-    return replace(said, text=_without(said.text, values), call=_without(said.call, values))
+    return replace(said, text=masked(said.text, values), call=masked(said.call, values))
 
 
 def _forgotten(view: View) -> frozenset[str]:
