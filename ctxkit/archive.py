@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ctxkit.core.edits import Drop, Edit, Replace, Strip
 from ctxkit.core.items import Item
@@ -12,7 +13,7 @@ from ctxkit.core.provider import Entry
 from ctxkit.core.view import Past
 from ctxkit.errors import UnknownHandleError
 
-__all__ = ["Archive", "Kept"]
+__all__ = ["Archive", "Handles", "Kept", "NotLoaded", "handles_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +26,74 @@ class Kept:
     why: str = ""
 
 
-@dataclass
-class Archive:
-    """Originals in the order in which they arrived; only ever added to.
+Handles = tuple[tuple[str, Kept], ...]
+"""What handles stand for, the newest last."""
+
+PAST = 256
+"""Compactions and failed attempts that are remembered in figures."""
+
+
+class NotLoaded(UnknownHandleError):
+    """Originals that lie in a store and have not been read yet.
 
     Attributes:
-        log: the items as they arrived; an item's id is its position.
-        kept: what each handle stands for, the newest change last.
-        past: each compaction in figures.
+        ids: the items.
     """
 
+    def __init__(self, ids: Iterable[int]) -> None:
+        super().__init__(
+            "the original is in the store and was not read yet; `await session.original(...)` reads it"
+        )
+        self.ids = tuple(ids)
+
+
+@dataclass
+class Archive:
+    """Originals, by id and by handle; only ever added to.
+
+    Attributes:
+        first: id of the first item in `log`; those of a session that was opened from a store come before it.
+        log: the items as they arrived, one after the other.
+        read: items before `first` that were read from the store since.
+        erased: ids whose originals were taken out for good, one by one.
+        erased_to: all originals with ids below it were taken out.
+        kept: what each handle stands for, the newest change last.
+        past: the newest compactions in figures.
+        missed: ids that were asked for and had not been read.
+    """
+
+    first: int = 0
     log: list[Item] = field(default_factory=list)
+    read: dict[int, Item] = field(default_factory=dict)
+    erased: set[int] = field(default_factory=set)
+    erased_to: int = 0
     kept: dict[str, Kept] = field(default_factory=dict)
-    past: list[Past] = field(default_factory=list)
+    past: deque[Past] = field(default_factory=lambda: deque(maxlen=PAST))
+    missed: set[int] = field(default_factory=set)
+
+    def items(self, ids: Iterable[int]) -> list[Item]:
+        """Items as they arrived, without those that were erased.
+
+        Raises:
+            NotLoaded: some of them have not been read from the store.
+        """
+        wanted = [id for id in ids if id >= self.erased_to and id not in self.erased]
+        absent = [id for id in wanted if id < self.first and id not in self.read]
+        if absent:
+            self.missed.update(absent)
+            raise NotLoaded(absent)
+        return [self.log[id - self.first] if id >= self.first else self.read[id] for id in wanted]
 
     def original(self, id: int) -> Entry:
-        """The entry that an item arrived as. Do not change it."""
-        return self.log[id].raw
+        """The entry that an item arrived as. Do not change it.
+
+        Raises:
+            NotLoaded: it has not been read from the store.
+            UnknownHandleError: it was erased.
+        """
+        if id < self.erased_to or id in self.erased:
+            raise UnknownHandleError("the original was erased")
+        return self.items((id,))[0].raw
 
     def taken(self, handle: str, ids: tuple[range, ...]) -> bool:
         """Whether a handle stands for other originals than these."""
@@ -58,14 +110,43 @@ class Archive:
             raise UnknownHandleError(f"no original is kept under the handle {handle!r}")
         return [id for span in self.kept[handle].ids for id in span]
 
-    def commit(self, applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]], past: Past) -> None:
-        """Keep what a compaction did, and the originals behind the handles that its stand-ins name."""
-        self.kept.update({handle: Kept(ids) for handle, ids in named.items() if handle not in self.kept})
-        for each in applied:
-            if each.handle and each.ids:
-                self.kept.pop(each.handle, None)
-                self.kept[each.handle] = Kept(each.ids, _fate(each.edit), each.edit.by, each.edit.why)
-        self.past.append(past)
+    def arrive(self, items: Iterable[Item]) -> None:
+        """Keep items as they arrived."""
+        self.log.extend(items)
+
+    def erase(self, ids: Iterable[int]) -> None:
+        """Forget originals for good; their places stay."""
+        for id in ids:
+            self.erased.add(id)
+            self.read.pop(id, None)
+            if id >= self.first:
+                self.log[id - self.first] = replace(self.log[id - self.first], raw={})
+
+    def erase_below(self, id: int) -> None:
+        """Forget all originals before an item for good, with the handles that they had."""
+        self.first = self.erased_to = id
+        self.log.clear()
+        self.read.clear()
+        self.erased.clear()
+        self.kept.clear()
+
+    def keep(self, handles: Handles) -> None:
+        """Keep what handles stand for; the newest change of one counts."""
+        for handle, kept in handles:
+            if kept.fate:
+                self.kept.pop(handle, None)
+                self.kept[handle] = kept
+            else:
+                self.kept.setdefault(handle, kept)
+
+
+def handles_of(applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]]) -> Handles:
+    """What the handles of a compaction stand for: those that its stand-ins name, and those of its edits."""
+    named_ones = tuple((handle, Kept(ids)) for handle, ids in named.items())
+    edits = (each for each in applied if each.handle and each.ids)
+    return named_ones + tuple(
+        (each.handle, Kept(each.ids, _fate(each.edit), each.edit.by, each.edit.why)) for each in edits
+    )
 
 
 def _fate(edit: Edit) -> str:

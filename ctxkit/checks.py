@@ -13,7 +13,7 @@ __all__ = ["request_failures"]
 
 def request_failures(view: View, hooks: Called) -> tuple[Failure, ...]:
     """What is wrong with the request that a view would be sent as, () when nothing is."""
-    facts = tuple(active_facts(view.state.facts).values()) if view.state.facts else ()
+    facts = tuple(active_facts(view.state.facts).values())
     if not facts:
         return ()
     waits = "it cannot stand here yet and follows as soon as the provider permits"

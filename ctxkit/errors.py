@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 __all__ = [
     "BudgetExceededError",
     "ConfigError",
+    "ConflictError",
     "ConversationError",
     "CtxkitError",
     "ModelCallError",
@@ -14,6 +15,9 @@ __all__ = [
     "PlanError",
     "PlanRejected",
     "ProviderFormatError",
+    "SessionError",
+    "SessionLimitError",
+    "StoreError",
     "StrategyError",
     "UnknownHandleError",
     "UnknownPluginError",
@@ -68,6 +72,41 @@ class OpenCallsError(ConversationError):
 
 class UnknownHandleError(ConversationError, LookupError):
     """A handle under which no original is kept."""
+
+
+class SessionError(CtxkitError):
+    """Something about the log of a session.
+
+    Attributes:
+        session: its id.
+    """
+
+    def __init__(self, message: str, *, session: str) -> None:
+        super().__init__(message)
+        self.session = session
+
+
+class ConflictError(SessionError):
+    """Somebody else wrote to the session first; read what is new and try again.
+
+    Attributes:
+        position: of the session's last record now.
+    """
+
+    def __init__(self, message: str, *, session: str, position: int) -> None:
+        super().__init__(message, session=session)
+        self.position = position
+
+
+class SessionLimitError(SessionError):
+    """A record or a session that would be larger than its store takes; nothing was written."""
+
+
+class StoreError(SessionError):
+    """A store that could not be reached, or failed; `__cause__` is its driver's own error.
+
+    It is not known whether what was being written is there: repeat the call with the same key.
+    """
 
 
 class ModelCallError(CtxkitError):

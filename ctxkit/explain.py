@@ -39,7 +39,8 @@ def explain(view: View, archive: Archive) -> list[Explanation]:
             last.update({id: (handle, kept) for span in kept.ids for id in span})
     there = {item.id: item for item in view.state.items}
     merged = {id for item in view.state.items if item.id >= 0 for span in item.stands_for for id in span}
-    return [_explained(item, there.get(item.id), last.get(item.id), view, merged) for item in archive.log]
+    arrived = archive.items(range(view.state.next_id))
+    return [_explained(item, there.get(item.id), last.get(item.id), view, merged) for item in arrived]
 
 
 def _explained(

@@ -8,24 +8,32 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxkit.archive import Archive
+from ctxkit.archive import Archive, Handles, Kept, handles_of
 from ctxkit.core.arrivals import Arrival, append
 from ctxkit.core.edits import Edit, Pin, Plan, Unpin, malformed
-from ctxkit.core.facts import USER
+from ctxkit.core.facts import USER, active_facts
+from ctxkit.core.items import Item
 from ctxkit.core.kernel import Setting, apply
+from ctxkit.core.popping import newest, without
 from ctxkit.core.profile import note_facts
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter, State, open_tail, stand_ins, wire
-from ctxkit.core.view import View
+from ctxkit.core.state import Meter, State, ledger_of, open_tail, stand_ins, wire
+from ctxkit.core.view import Past, View
 from ctxkit.engine import Outcome
 from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied, json_text
 from ctxkit.rebase import rebase, since
 
-__all__ = ["UNDO_DEPTH", "History", "Snapshot"]
+__all__ = ["ERASES", "UNDO_DEPTH", "History", "Snapshot", "Step"]
 
 UNDO_DEPTH = 8
 """Compactions that can be undone, newest first."""
+
+ERASES = ("clear", "retention")
+"""Kinds of steps that take out for good what was there before."""
+
+REWRITES = ("compaction", "undo", "redo", "pop", "rollback", *ERASES)
+"""Kinds of steps after which a compaction that was planned before cannot be taken over as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,37 @@ class Snapshot:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happens to a conversation; nothing has changed until a `History` takes it.
+
+    Attributes:
+        kind: "items", "edit", "tools", "notes", "compaction", "attempt", "undo", "redo", "pop", "rollback", "clear",
+            "retention", "request".
+        state: the conversation after it.
+        arrived: items that came in, as they arrived.
+        kept: handles that it made, with what they stand for.
+        past: a compaction, or the attempt at one, in figures.
+        popped: id of the item that it took back.
+        sent: items that have been in a request after it have ids below this; None when it sends nothing.
+        announced: what had to be rearranged, or breaks the prompt cache.
+    """
+
+    kind: str
+    state: State
+    arrived: tuple[Item, ...] = ()
+    kept: Handles = ()
+    past: Past | None = None
+    popped: int | None = None
+    sent: int | None = None
+    announced: tuple[str, ...] = ()
+
+
 class History:
-    """The states that a conversation goes through. Each method is one step for all who share it.
+    """The states that a conversation goes through, a `Step` after the other.
+
+    What may happen to it is made as a step by one of the methods, from the conversation as it is now, and then
+    taken: at once by `do`, or when it has been written to a store.
 
     Args:
         meter: how entries are counted and read.
@@ -48,14 +85,15 @@ class History:
     def __init__(self, meter: Meter, *, reasoning: Any, repair: bool) -> None:
         self.archive = Archive()
         self.setting = Setting(meter, self.archive.original, self.archive.taken, reasoning)
+        self.lock = threading.RLock()
+        self.undoable: deque[State] = deque(maxlen=UNDO_DEPTH)
+        self.redoable: deque[State] = deque(maxlen=UNDO_DEPTH)
+        self.first_unsent = 0
         self._meter = meter
         self._provider = meter.provider
         self._repair = repair
-        self._lock = threading.RLock()
         self._state = State()
-        self._version = 0
-        self._undo: deque[State] = deque(maxlen=UNDO_DEPTH)
-        self._sent = 0
+        self.version = 0
         self._announced: list[str] = []
 
     @property
@@ -63,45 +101,101 @@ class History:
         """The conversation as it is now."""
         return self._state
 
+    def restore(
+        self,
+        state: State,
+        undoable: Iterable[State],
+        redoable: Iterable[State],
+        *,
+        first_unsent: int,
+        version: int,
+    ) -> None:
+        """Go on where a history was that a checkpoint was made of."""
+        self._state = state
+        self.undoable.extend(undoable)
+        self.redoable.extend(redoable)
+        self.first_unsent, self.version = first_unsent, version
+
     def snapshot(self) -> Snapshot:
         """The conversation as it is now, for a compaction that is to be committed later."""
-        with self._lock:
-            return Snapshot(self._state, self._version)
+        with self.lock:
+            return Snapshot(self._state, self.version)
 
-    def add(self, entries: list[Entry], *, system: Any, region: str, waiting: Iterable[str]) -> None:
-        """Add entries, all or none; system text replaces what there was, unless it is None.
+    def do(self, make: Callable[[], Step | None]) -> Step | None:
+        """Make a step and take it, undisturbed by others; None when there was nothing to do."""
+        with self.lock:
+            step = make()
+            if step is not None:
+                self.take(step)
+            return step
+
+    def take(self, step: Step) -> None:
+        """Let a step have happened; it was made from the conversation as it is now."""
+        with self.lock:
+            match step.kind:
+                case "compaction":
+                    self.undoable.append(self._state)
+                    self.redoable.clear()
+                case "undo":
+                    self.redoable.append(self._state)
+                    self.undoable.pop()
+                case "redo":
+                    self.undoable.append(self._state)
+                    self.redoable.pop()
+                case "pop" | "rollback" | "clear" | "retention":
+                    self._begin_anew(step)
+            if step.kind in REWRITES:
+                self.version += 1
+            self.archive.arrive(step.arrived)
+            self.archive.keep(step.kept)
+            if step.past is not None:
+                self.archive.past.append(step.past)
+            if step.sent is not None:
+                self.first_unsent = max(self.first_unsent, step.sent)
+            self._announced.extend(step.announced)
+            self._state = step.state
+
+    def _begin_anew(self, step: Step) -> None:
+        """What was taken back must not come back with an older state."""
+        if step.popped is not None:
+            self.archive.erase((step.popped,))
+        if step.kind in ERASES:
+            self.archive.erase_below(step.state.next_id)
+        self.undoable.clear()
+        self.redoable.clear()
+
+    # What may happen
+
+    def adding(self, entries: list[Entry], *, system: Any, region: str, waiting: Iterable[str]) -> Step:
+        """Entries come in, all or none; system text replaces what there was, unless it is None.
 
         Raises:
             ProviderFormatError: an entry is malformed, or answers no call that waits.
         """
-        with self._lock:
-            state = replace(self._state, waiting=self._state.waiting | frozenset(waiting))
-            if system is not None and system != state.system:
-                tokens = self._meter.weight(self._provider.weigh_system(system))
-                state = replace(state, system=system, system_tokens=tokens)
-            announced: list[str] = []
-            if self._repair and not state.items:
-                entries, repairs = self._provider.repair(entries)
-                announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
-            arrivals = [Arrival(entry, region) for entry in entries]
-            state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
-            if self._sent and state.system != self._state.system:
-                announced.append("the system text changed: the prompt cache is broken")
-            self.archive.log.extend(arrived)
-            self._announced += [*announced, *normalised]
-            self._state = state
+        state = replace(self._state, waiting=self._state.waiting | frozenset(waiting))
+        if system is not None and system != state.system:
+            tokens = self._meter.weight(self._provider.weigh_system(system))
+            state = replace(state, system=system, system_tokens=tokens)
+        announced: list[str] = []
+        if self._repair and not state.items:
+            entries, repairs = self._provider.repair(entries)
+            announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
+        arrivals = [Arrival(entry, region) for entry in entries]
+        state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
+        if self.first_unsent and state.system != self._state.system:
+            announced.append("the system text changed: the prompt cache is broken")
+        return Step("items", state, arrived=tuple(arrived), announced=(*announced, *normalised))
 
-    def use_tools(self, tools: Any) -> None:
-        """The tool schemas that go along from now on."""
-        with self._lock:
-            if tools != self._state.tools:
-                tokens = self._meter.count(json_text(tools))
-                self._state = replace(self._state, tools=tools, tools_tokens=tokens)
-                if self._sent:
-                    self._announced.append("the tool schemas changed: the prompt cache is broken")
+    def using_tools(self, tools: Any) -> Step | None:
+        """Other tool schemas go along from now on."""
+        if tools == self._state.tools:
+            return None
+        state = replace(self._state, tools=tools, tools_tokens=self._meter.count(json_text(tools)))
+        changed = ("the tool schemas changed: the prompt cache is broken",) if self.first_unsent else ()
+        return Step("tools", state, announced=changed)
 
-    def edit(self, edit: Edit) -> None:
-        """Carry out one edit that pins or remembers.
+    def editing(self, edit: Edit) -> Step:
+        """One edit that pins, remembers or closes is carried out.
 
         Raises:
             ConfigError: its values are not right.
@@ -109,23 +203,20 @@ class History:
         wrong = malformed(edit)
         if wrong:
             raise ConfigError(wrong)
-        with self._lock:
-            self._state, _, _ = apply(self._state, Plan.of(edit), self.setting)
+        return Step("edit", apply(self._state, Plan.of(edit), self.setting)[0])
 
-    def pin(self, positions: Sequence[int], until: int | None) -> None:
-        """Pin messages by their positions in the input, negative ones from the end.
+    def pinning(self, positions: Sequence[int], until: int | None) -> Step:
+        """Messages are pinned by their positions in the input, negative ones from the end.
 
         Raises:
             ConfigError: a position or `until` is no whole number.
             ConversationError: there is no such message, or it was left out.
         """
-        with self._lock:
-            self.edit(Pin(self._units(positions), until, by=USER))
+        return self.editing(Pin(self._units(positions), until, by=USER))
 
-    def unpin(self, positions: Sequence[int]) -> None:
-        """Take pins off messages; raises what `pin` raises."""
-        with self._lock:
-            self.edit(Unpin(self._units(positions), by=USER))
+    def unpinning(self, positions: Sequence[int]) -> Step:
+        """Pins are taken off messages; raises what `pinning` raises."""
+        return self.editing(Unpin(self._units(positions), by=USER))
 
     def _units(self, positions: Sequence[int]) -> tuple[int, ...]:
         state = self._state
@@ -142,8 +233,8 @@ class History:
             found.append(units[id])
         return tuple(dict.fromkeys(found))
 
-    def ready(self, view_of: Callable[[State], View]) -> Snapshot:
-        """The conversation as it is now, with what was remembered since the last request written into it.
+    def noting(self, view_of: Callable[[State], View]) -> Step | None:
+        """What was remembered since the last request is written into the conversation, before a request is made.
 
         Args:
             view_of: the view of a state; it tells what a provider would refuse.
@@ -152,20 +243,19 @@ class History:
             OpenCallsError: a request would end on a call without result.
             ProviderFormatError: it is the first, and broken as it is.
         """
-        with self._lock:
-            tail = [each.call for each in open_tail(self._state) if not each.call.deferred]
-            if tail:
-                waiting = [call.id or call.name for call in tail]
-                raise OpenCallsError(
-                    f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
-                    calls=waiting,
-                )
-            if not self._sent:
-                self._refuse_broken(view_of(self._state))
-            noted = note_facts(self._state, self._sent, self._meter)
-            if noted is not self._state and not view_of(self._state).newly_refused(view_of(noted)):
-                self._state = noted
-            return self.snapshot()
+        tail = [each.call for each in open_tail(self._state) if not each.call.deferred]
+        if tail:
+            waiting = [call.id or call.name for call in tail]
+            raise OpenCallsError(
+                f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
+                calls=waiting,
+            )
+        if not self.first_unsent:
+            self._refuse_broken(view_of(self._state))
+        noted = note_facts(self._state, self.first_unsent, self._meter)
+        if noted is self._state or view_of(self._state).newly_refused(view_of(noted)):
+            return None
+        return Step("notes", noted)
 
     def _refuse_broken(self, view: View) -> None:
         for violation in view.violations.values():
@@ -178,70 +268,132 @@ class History:
                     rule=violation.rule,
                 )
 
-    def commit(self, outcome: Outcome, version: int) -> bool:
-        """Take a compaction over, with what came in while it was planned; False when that cannot be.
+    def committing(self, outcome: Outcome, version: int) -> Step | None:
+        """A compaction is taken over, with what came in while it was planned; None when that cannot be.
 
         Args:
             version: of the snapshot that it was planned on.
         """
-        with self._lock:
-            if version != self._version:
-                return False
-            rebased = rebase(outcome, self._state, self.archive, self._meter)
-            if rebased is None:
-                return False
-            self._undo.append(outcome.before.state)
-            self.archive.commit(outcome.after.applied, outcome.after.named, outcome.past)
-            self._state = rebased
-            self._version += 1
-            return True
+        if version != self.version:
+            return None
+        rebased = rebase(outcome, self._state, self.archive, self._meter)
+        if rebased is None:
+            return None
+        kept = handles_of(outcome.after.applied, outcome.after.named)
+        return Step("compaction", rebased, kept=kept, past=outcome.past)
 
-    def note_attempt(self, outcome: Outcome) -> None:
-        """Put down what failed in a compaction that changed nothing, for `view.past`."""
-        if outcome.failures:
-            with self._lock:
-                self.archive.past.append(outcome.past)
+    def attempting(self, outcome: Outcome) -> Step | None:
+        """What failed in a compaction that changed nothing is put down, for `view.past`."""
+        return Step("attempt", self._state, past=outcome.past) if outcome.failures else None
 
-    def undo(self) -> None:
-        """Take the last compaction back; what was added, pinned and remembered since stays.
+    def undoing(self) -> Step:
+        """The last compaction is taken back; what was added, pinned and remembered since stays.
 
         Raises:
             ConversationError: there is none that can be undone.
+            NotLoaded: what came since has not been read from the store.
         """
-        with self._lock:
-            if not self._undo:
-                raise ConversationError(f"there is no compaction to undo (the last {UNDO_DEPTH} are kept)")
-            before, now = self._undo[-1], self._state
-            kept = replace(
-                before,
-                facts=now.facts,
-                pins=tuple(pin for pin in now.pins if pin.by == USER or pin in before.pins),
-                waiting=now.waiting,
-                system=now.system,
-                tools=now.tools,
-                system_tokens=now.system_tokens,
-                tools_tokens=now.tools_tokens,
-                compactions=now.compactions,
-            )
-            try:
-                self._state, _, _ = append(kept, since(before, self.archive), self._meter)
-            except ProviderFormatError as error:
-                raise ConversationError(f"what came since cannot follow what was there: {error}") from error
-            self._undo.pop()
-            self._version += 1
-            self._announced.append("the last compaction was undone: the prompt cache is broken")
+        if not self.undoable:
+            raise ConversationError(f"there is no compaction to undo (the last {UNDO_DEPTH} are kept)")
+        return self._restoring("undo", self.undoable[-1], "undone")
 
-    def sent(self, state: State) -> list[Entry]:
-        """The messages of a request with this state, as copies; from now on they count as sent."""
-        entries, _ = wire(state, self._provider)
-        with self._lock:
-            self._sent = max(self._sent, state.next_id)
-            self._announced.extend(stand_ins(state))
-        return [copied(entry) for entry in entries]
+    def redoing(self) -> Step:
+        """The compaction that was undone last is taken over again; raises what `undoing` raises."""
+        if not self.redoable:
+            raise ConversationError("there is no undone compaction to redo")
+        return self._restoring("redo", self.redoable[-1], "redone")
+
+    def _restoring(self, kind: str, before: State, what: str) -> Step:
+        now = self._state
+        kept = replace(
+            before,
+            facts=now.facts,
+            pins=tuple(pin for pin in now.pins if pin.by == USER or pin in before.pins),
+            waiting=now.waiting,
+            system=now.system,
+            tools=now.tools,
+            system_tokens=now.system_tokens,
+            tools_tokens=now.tools_tokens,
+            compactions=now.compactions,
+        )
+        try:
+            state, _, _ = append(kept, since(before, self.archive, now.next_id), self._meter)
+        except ProviderFormatError as error:
+            raise ConversationError(f"what came since cannot follow what was there: {error}") from error
+        announced = (f"the last compaction was {what}: the prompt cache is broken",)
+        return Step(kind, state, announced=announced)
+
+    def popping(self) -> Step | None:
+        """The newest entry is taken back, for good; None when there is none.
+
+        Raises:
+            ConversationError: it was merged into another entry, as late results are.
+            NotLoaded: it was edited, and its original has not been read from the store.
+        """
+        item = newest(self._state)
+        if item is None:
+            return None
+        if item.stands_for:
+            raise ConversationError(
+                "the newest message holds late results of several; it cannot be taken back"
+            )
+        return Step("pop", without(self._state, item, self._meter), popped=item.id)
+
+    def clearing(self) -> Step:
+        """Everything is taken back, for good; only the count of messages goes on."""
+        now = self._state
+        return Step("clear", State(next_id=now.next_id, next_synthetic=now.next_synthetic))
+
+    def retaining(self) -> Step:
+        """Everything but the facts in force is taken out, for good."""
+        now = self._state
+        kept = replace(
+            State(next_id=now.next_id, next_synthetic=now.next_synthetic),
+            turn=now.turn,
+            facts=tuple(active_facts(now.facts).values()),
+            compactions=now.compactions,
+        )
+        return Step("retention", kept)
+
+    def rolling_back(self, then: State) -> Step:
+        """The conversation is again as it was; what came since stays on record, and was not erased since.
+
+        Raises:
+            NotLoaded: what came since has not been read from the store.
+        """
+        now, erased = self._state, self.archive.erased
+        since_then = self.archive.items(range(then.next_id, now.next_id))
+        items = tuple(item for item in then.items if item.id not in erased)
+        state = replace(
+            then,
+            items=items,
+            ledger=ledger_of(items),
+            next_id=now.next_id,
+            next_synthetic=min(now.next_synthetic, then.next_synthetic),
+        )
+        handle = self.setting.handle(since_then) if since_then else ""
+        left = Kept((range(then.next_id, now.next_id),), "dropped", USER, "rolled back")
+        announced = ("the conversation was rolled back: the prompt cache is broken",)
+        return Step("rollback", state, kept=((handle, left),) if handle else (), announced=announced)
+
+    def sending(self, state: State) -> Step:
+        """A request is made from a state; its entries count as sent from now on."""
+        return Step("request", self._state, sent=state.next_id, announced=tuple(stand_ins(state)))
+
+    # What there is to read
+
+    def entries(self, state: State) -> list[Entry]:
+        """The messages of a request with a state, as copies."""
+        return [copied(entry) for entry in wire(state, self._provider)[0]]
+
+    def announce(self, line: str) -> None:
+        """Say something in the next report."""
+        with self.lock:
+            self._announced.append(line)
 
     def announced(self) -> tuple[str, ...]:
         """What had to be rearranged or broke the prompt cache since this was last asked."""
-        with self._lock:
+        with self.lock:
             announced, self._announced = tuple(self._announced), []
             return announced
 

@@ -5,58 +5,25 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxkit.checks import request_failures
 from ctxkit.core.budget import Budget
-from ctxkit.core.edits import Failure, Remember, Retract
+from ctxkit.core.edits import Remember, Retract
 from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter, State
-from ctxkit.core.view import View
-from ctxkit.engine import Outcome, check_fits, compact, run_sync
-from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
+from ctxkit.engine import Outcome, run_sync
 from ctxkit.explain import Explanation, explain
-from ctxkit.history import History, Snapshot
-from ctxkit.hooks import Called
-from ctxkit.jsons import copied, taken_in
-from ctxkit.models.models import Models
+from ctxkit.history import Snapshot, Step
 from ctxkit.models.question import Ask
-from ctxkit.presets import find_preset
-from ctxkit.providers import FormatName, provider
-from ctxkit.providers.foreign import refuse_other_vendor
-from ctxkit.registry import strategy_of
+from ctxkit.preparation import Done, Preparation, Request
+from ctxkit.providers import FormatName
 from ctxkit.report import Report
-from ctxkit.strategy import CompressionStrategy, Services
-from ctxkit.telling import Telling
-from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
-from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
+from ctxkit.strategy import CompressionStrategy
+from ctxkit.tokens import TokenCounter
+from ctxkit.triggers import ASKED, Selected
 
 __all__ = ["ContextManager", "Request"]
-
-RESERVED = ("system", "profile", "tools")
-"""Regions that are filled by what messages are, and by `remember` and `prepare(tools=...)`."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to send.
-
-    Attributes:
-        messages: the history in the provider's own JSON (`input` in Responses, `contents` in Gemini); a copy.
-        system: the system text for Anthropic and Gemini, the `instructions` for Responses; None without one.
-    """
-
-    messages: list[Entry]
-    system: Any
-    _telling: Telling = field(repr=False, compare=False)
-
-    @property
-    def report(self) -> Report:
-        """What was done and why."""
-        return self._telling.report
 
 
 class ContextManager:
@@ -94,30 +61,22 @@ class ContextManager:
         repair: bool = False,
         strict: bool = False,
     ) -> None:
-        if reasoning not in (None, "strip", "keep", "refuse"):
-            raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
-        if model is not None and not isinstance(model, str):
-            raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
-        self._provider = provider(format)
-        self._budget = _budget(budget, model)
-        self._hooks = Called()
-        self._counter = counter or (self._hooks.counter_for(model) if model else None) or counter_for(model)
-        known = find_preset(model) if model is not None else None
-        policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
-        meter = Meter(self._provider, self._counter.count)
-        self._history = History(meter, reasoning=policy, repair=repair)
-        self._models = Models(ask)
-        self._services = Services(
-            self._history.original, strict=strict, models=self._models, hooks=self._hooks, model=model
+        self._preparation = Preparation(
+            format,
+            budget,
+            strategy,
+            model=model,
+            counter=counter,
+            ask=ask,
+            reasoning=reasoning,
+            repair=repair,
+            strict=strict,
         )
-        self._strategy = strategy_of(strategy)
-        self._triggers = Triggers()
-        self._last: Telling | None = None
-        self._usage = UsageRatio()
+        self._history = self._preparation.history
 
     def __repr__(self) -> str:
         state = self._history.state
-        return f"<ContextManager {self._provider.name}, {len(state.items)} entries, {self._strategy.kind}>"
+        return f"<ContextManager {self._preparation.provider.name}, {len(state.items)} entries, {self.strategy.kind}>"
 
     @classmethod
     def from_config(cls, source: str | Path | Mapping[str, Any], **settings: Any) -> ContextManager:
@@ -153,27 +112,12 @@ class ContextManager:
             ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
             ConfigError: a region that only ctxkit itself fills, or `waiting` that holds no ids.
         """
-        if not isinstance(region, str) or region in RESERVED:
-            raise ConfigError(f"messages cannot be put into the region {region!r:.60}", path="region")
-        if not isinstance(waiting, Iterable):
-            raise ConfigError(f"waiting holds ids of calls, not {waiting!r:.60}", path="waiting")
-        calls = (waiting,) if isinstance(waiting, str) else tuple(waiting)
-        if not all(isinstance(each, str) for each in calls):
-            raise ConfigError("waiting holds ids of calls, which are texts", path="waiting")
-        name = self._provider.name
-        if system is not None and name == "openai-chat":
-            raise ProviderFormatError(
-                "the system text is a message in the list, {'role': 'system', 'content': ...}",
-                format=name,
-                path="system",
+        added = self._preparation.added(messages, system, region, waiting)
+        self._history.do(
+            lambda: self._history.adding(
+                added.entries, system=added.system, region=added.region, waiting=added.waiting
             )
-        given = messages if isinstance(messages, list | tuple) else [messages]
-        for message in given:
-            refuse_other_vendor(message, name)
-        dumped = (entry for message in given for entry in self._provider.dump(message))
-        entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
-        beside = taken_in(system, format=name, path="system")
-        self._history.add(entries, system=beside, region=region, waiting=calls)
+        )
 
     def remember(self, key: str, value: str, *, confidence: float = 1.0, subject: str = "") -> None:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.
@@ -185,11 +129,11 @@ class ContextManager:
             ConfigError: a key or value that is no text, or a confidence that is no number from 0 to 1.
         """
         fact = Fact(key, value, confidence, subject=subject, must_keep=True)
-        self._history.edit(Remember(fact, by=USER))
+        self._history.do(lambda: self._history.editing(Remember(fact, by=USER)))
 
     def forget(self, key: str, *, subject: str = "") -> None:
         """Take a fact back."""
-        self._history.edit(Retract(key, subject=subject, by=USER))
+        self._history.do(lambda: self._history.editing(Retract(key, subject=subject, by=USER)))
 
     def pin(self, *positions: int, until: int | None = None) -> None:
         """Keep messages as they are, with the step they belong to.
@@ -201,17 +145,15 @@ class ContextManager:
         Raises:
             ConversationError: there is no such message, or it was left out already.
         """
-        self._history.pin(positions, until)
+        self._history.do(lambda: self._history.pinning(positions, until))
 
     def unpin(self, *positions: int) -> None:
         """Take pins off again. The current user message and system text stay pinned all the same."""
-        self._history.unpin(positions)
+        self._history.do(lambda: self._history.unpinning(positions))
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
-        self._strategy = strategy_of(strategy)
-        self._triggers.reset()
-        self._services.disabled.clear()
+        self._preparation.use(strategy)
 
     def observe_usage(self, input_tokens: int) -> None:
         """Tell what the provider counted for the last request, as its `usage` says.
@@ -223,10 +165,7 @@ class ContextManager:
         Raises:
             ConfigError: not a number of tokens.
         """
-        if not isinstance(input_tokens, int) or input_tokens < 0:
-            raise ConfigError(f"usage is a number of tokens, not {input_tokens!r:.60}", path="input_tokens")
-        if self._last is not None:
-            self._usage = self._usage.observe("", self._last.view.tokens, input_tokens)
+        self._preparation.observe_usage(input_tokens)
 
     # What comes out
 
@@ -244,21 +183,20 @@ class ContextManager:
             StrategyError: a strategy failed, and `strict` is set.
         """
         started = time.perf_counter()
-        snapshot = self._gather(tools)
-        selected = self._triggers.select(self._view(snapshot.state))
-        done = (
-            await self._compress(snapshot) if selected.wanted else _Done(self._view(snapshot.state), selected)
-        )
-        return self._structure(done, started)
+        snapshot = self._gathered(tools)
+        done = self._preparation.select(snapshot)
+        if done.selected.wanted:
+            done = await self._preparation.compress(snapshot, self._commit)
+        return self._structured(done, started)
 
     def prepare_sync(self, tools: Any = None) -> Request:
         """`prepare` for a caller that cannot await; it may be called inside a running event loop too."""
         started = time.perf_counter()
-        snapshot = self._gather(tools)
-        selected = self._triggers.select(self._view(snapshot.state))
-        if selected.wanted:
-            return self._structure(run_sync(lambda: self._compress(snapshot)), started)
-        return self._structure(_Done(self._view(snapshot.state), selected), started)
+        snapshot = self._gathered(tools)
+        done = self._preparation.select(snapshot)
+        if done.selected.wanted:
+            done = run_sync(lambda: self._preparation.compress(snapshot, self._commit))
+        return self._structured(done, started)
 
     def compact(self) -> Report:
         """Compact now, whatever the triggers say, and tell what was done.
@@ -268,78 +206,52 @@ class ContextManager:
         """
         started = time.perf_counter()
         snapshot = self._history.snapshot()
-        done = run_sync(lambda: self._compress(snapshot, asked=True))
-        return self._tell(done, started).report
+        done = run_sync(lambda: self._preparation.compress(snapshot, self._commit, asked=True))
+        return self._preparation.tell(done, started).report
 
     def preview(self) -> Report:
         """What `compact` would do now; nothing changes. A strategy that asks a model asks it for this too."""
         started = time.perf_counter()
-        view = self._view(self._history.state)
-        outcome = run_sync(lambda: self._planned(view, ASKED))
-        done = _Done(outcome.after, Selected("a preview", True), outcome)
-        return self._told(done, (), started).report
+        view = self._preparation.view(self._history.state)
+        outcome = run_sync(lambda: self._preparation.planned(view, ASKED))
+        done = Done(outcome.after, Selected("a preview", True), outcome)
+        return self._preparation.told(done, (), started).report
 
-    # Gather, select, compress, structure: how a request is made
-
-    def _gather(self, tools: Any) -> Snapshot:
+    def _gathered(self, tools: Any) -> Snapshot:
         """Everything that a request is made from, at this moment."""
-        if tools is not None:
-            self._history.use_tools(taken_in(tools, format=self._provider.name, path="tools"))
-        return self._history.ready(self._view)
+        with self._history.lock:
+            self._history.do(lambda: self._preparation.tools(tools))
+            self._history.do(lambda: self._history.noting(self._preparation.view))
+            return self._history.snapshot()
 
-    async def _compress(self, snapshot: Snapshot, *, asked: bool = False) -> _Done:
-        """A compaction, committed; considered anew when the conversation was compacted or restored meanwhile."""
-        while True:
-            view = self._view(snapshot.state)
-            selected = ASKED if asked else self._triggers.select(view)
-            if not selected.wanted:
-                return _Done(view, selected)
-            outcome = await self._planned(view, selected)
-            if outcome.refused or (not asked and outcome.after.tokens > view.budget.limit):
-                self._history.note_attempt(outcome)
-            if not asked:
-                check_fits(outcome.after, outcome.failures)
-            if outcome.refused or self._history.commit(outcome, snapshot.version):
-                self._triggers.compacted(outcome, by_tokens=by_tokens(view, selected))
-                return _Done(outcome.after, selected, outcome)
-            snapshot = self._history.snapshot()
+    async def _commit(self, outcome: Outcome, version: int) -> Step | None:
+        return self._history.do(lambda: self._history.committing(outcome, version))
 
-    async def _planned(self, view: View, selected: Selected) -> Outcome:
-        """A compaction as it would be; one that the tokens did not start need not gain much."""
-        budget = view.budget
-        least_gain = budget.least_gain if by_tokens(view, selected) else budget.min_gain or 0
-        view = replace(view, past=tuple(self._history.archive.past))
-        return await compact(view, self._strategy, self._services, least_gain=least_gain)
-
-    def _structure(self, done: _Done, started: float) -> Request:
-        """The messages in wire order, with the report on them."""
-        check_fits(done.view, done.outcome.failures if done.outcome else ())
-        wrong = request_failures(done.view, self._hooks)
-        if wrong and self._services.strict:
-            raise StrategyError(f"{wrong[0].by}: {wrong[0].why}", kind=wrong[0].by)
-        messages = self._history.sent(done.view.state)
-        return Request(messages, copied(done.view.state.system), self._tell(done, started, wrong))
+    def _structured(self, done: Done, started: float) -> Request:
+        wrong = self._preparation.checked(done)
+        self._history.do(lambda: self._history.sending(done.view.state))
+        return self._preparation.structured(done, wrong, started)
 
     # What there is to know
 
     @property
     def report(self) -> Report | None:
         """The report of the last request or compaction, None before the first."""
-        return self._last.report if self._last is not None else None
+        return self._preparation.report
 
     @property
     def strategy(self) -> CompressionStrategy:
         """The strategy in use."""
-        return self._strategy
+        return self._preparation.strategy
 
     @property
     def budget(self) -> Budget:
         """The budget."""
-        return self._budget
+        return self._preparation.budget
 
     def explain(self) -> list[Explanation]:
         """Where each message is now, and why: one explanation a message, in the order of the input."""
-        return explain(self._view(self._history.state), self._history.archive)
+        return explain(self._preparation.view(self._history.state), self._history.archive)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -368,52 +280,13 @@ class ContextManager:
         Raises:
             ConversationError: there is none that can be undone.
         """
-        self._history.undo()
-        self._triggers.hold()
+        self._history.do(self._history.undoing)
+        self._preparation.triggers.hold()
 
-    def _view(self, state: State) -> View:
-        budget = self._budget.scaled(max(1.0, self._usage.ratio("").high))
-        return View(state, budget, self._history.setting)
+    def redo(self) -> None:
+        """Take the compaction over again that was undone last, unless there was another since.
 
-    def _tell(self, done: _Done, started: float, wrong: tuple[Failure, ...] = ()) -> Telling:
-        """What there is to say since the last report; observers hear of a compaction."""
-        self._last = self._told(done, self._history.announced(), started, wrong).observed()
-        return self._last
-
-    def _told(
-        self, done: _Done, announced: tuple[str, ...], started: float, wrong: tuple[Failure, ...] = ()
-    ) -> Telling:
-        spent = time.perf_counter() - started
-        failures = (*(Failure(*each) for each in self._hooks.drained()), *wrong)
-        return Telling(
-            done.view,
-            done.outcome,
-            done.selected.why,
-            announced,
-            self._counter,
-            spent,
-            failures,
-            self._models.drained(),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """The conversation that a request is made from, and the compaction that led to it, if there was one."""
-
-    view: View
-    selected: Selected
-    outcome: Outcome | None = None
-
-
-def _budget(given: Budget | Mapping[str, Any] | None, model: str | None) -> Budget:
-    if isinstance(given, Budget):
-        return given
-    if given is None and model is not None:
-        return Budget.for_model(model)
-    if not isinstance(given, Mapping):
-        shown = f"{given!r:.60}"
-        raise ConfigError(
-            f"a budget is a Budget or a table such as {{'window': 8000}}, not {shown}", path="budget"
-        )
-    return Budget(**given)
+        Raises:
+            ConversationError: there is none.
+        """
+        self._history.do(self._history.redoing)

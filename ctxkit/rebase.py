@@ -12,9 +12,11 @@ from ctxkit.engine import Outcome
 __all__ = ["rebase", "since"]
 
 
-def since(state: State, archive: Archive) -> list[Arrival]:
-    """What has arrived since a state."""
-    return [Arrival(item.raw, item.region, item.tokens) for item in archive.log[state.next_id :]]
+def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
+    """What has arrived since a state, up to the item `next_id`."""
+    return [
+        Arrival(item.raw, item.region, item.tokens) for item in archive.items(range(state.next_id, next_id))
+    ]
 
 
 def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> State | None:
@@ -42,4 +44,4 @@ def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> Stat
         system_tokens=now.system_tokens,
         tools_tokens=now.tools_tokens,
     )
-    return append(state, since(before, archive), meter)[0]
+    return append(state, since(before, archive, now.next_id), meter)[0]

@@ -19,6 +19,7 @@ from ctxkit.core.view import View
 from ctxkit.errors import ModelCallError, PlanRejected, StrategyError
 from ctxkit.hooks import Called
 from ctxkit.jsons import copied
+from ctxkit.models.containing import caught, is_callers
 from ctxkit.models.models import Models
 from ctxkit.secrets import masked
 
@@ -97,7 +98,7 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
         failed, why = error, f"it took longer than {strategy.timeout_s:g} s"
     except ModelCallError as error:
         failed, why, request = error, str(error), "" if error.transient else error.request
-    except _CONTAINED as error:
+    except BaseException as error:  # the boundary to plugins, which may raise anything
         if _is_ours(error, services):
             raise
         failed, why = error, f"it raised {type(error).__name__}: {_said(error)}"
@@ -122,10 +123,6 @@ def _without_secrets(plan: Plan, hooks: Called) -> Plan:
     return Plan(stages, plan.failures)
 
 
-_CONTAINED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
-"""Whatever a plugin may raise: this is the boundary at which it is contained."""
-
-
 def _said(error: BaseException) -> str:
     """The text of an error, whatever its class makes of it."""
     try:
@@ -139,11 +136,8 @@ class TooSlow(Exception):
 
 
 def _is_ours(error: BaseException, services: Services) -> bool:
-    """Whether an error is no plugin's: a failure that `strict` raises on, or the caller's own cancelling."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(error, StrategyError) and services.strict
+    """Whether an error is no plugin's: a failure that `strict` raises on, or the caller's own going away."""
+    return is_callers(error) or (isinstance(error, StrategyError) and services.strict)
 
 
 async def _planned(strategy: CompressionStrategy, view: View, services: Services) -> Plan:
@@ -165,7 +159,7 @@ async def _planned(strategy: CompressionStrategy, view: View, services: Services
 
 
 async def _in_time(plan: Awaitable[Plan], timeout_s: float | None) -> Plan:
-    task = asyncio.ensure_future(plan)
+    task = asyncio.ensure_future(caught(plan))
     try:
         done, _ = await asyncio.wait((task,), timeout=timeout_s)
     finally:
@@ -173,7 +167,10 @@ async def _in_time(plan: Awaitable[Plan], timeout_s: float | None) -> Plan:
             task.cancel()
     if not done:
         raise TooSlow
-    return task.result()
+    made, error = task.result()
+    if error is not None:
+        raise error
+    return made  # type: ignore[return-value]  # what is no plan is refused by `_checked`
 
 
 _OURS = "ctxkit.strategies."

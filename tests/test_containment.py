@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -138,12 +139,42 @@ def test_edits_that_cannot_be_are_refused_and_harm_nothing(edit: Edit) -> None:
     context.compact()
 
 
-@pytest.mark.parametrize("raised", [SystemExit(3), TimeoutError("mine"), RecursionError(), ValueError("bad")])
-def test_whatever_a_plan_raises_is_named(raised: BaseException) -> None:
+class Stopped(BaseException):
+    """No Exception: what a framework raises to get past every handler."""
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [SystemExit(3), GeneratorExit(), Stopped(), TimeoutError("mine"), RecursionError(), ValueError("bad")],
+    ids=lambda raised: type(raised).__name__,
+)
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+def test_whatever_a_plan_raises_is_named(raised: BaseException, is_async: bool) -> None:
     def raises(view: View) -> Plan:
         raise raised
 
-    assert type(raised).__name__ in manager(raises).compact().failures[0].why
+    async def raises_later(view: View) -> Plan:
+        return raises(view)
+
+    context = manager(raises_later if is_async else raises)
+    assert type(raised).__name__ in context.compact().failures[0].why
+    assert len(context.prepare_sync().messages) == 9
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+def test_nobody_pressed_ctrl_c_outside_the_main_thread(is_async: bool) -> None:
+    def raises(view: View) -> Plan:
+        raise KeyboardInterrupt
+
+    async def raises_later(view: View) -> Plan:
+        return raises(view)
+
+    context = manager(raises_later if is_async else raises)
+    with ThreadPoolExecutor(1) as pool:
+        failures = pool.submit(context.compact).result().failures
+    assert "it raised KeyboardInterrupt" in failures[0].why
+    with pytest.raises(KeyboardInterrupt):
+        context.compact()
 
 
 def test_two_summaries_side_by_side_are_both_there() -> None:
@@ -270,7 +301,7 @@ def test_an_undo_that_cannot_be_is_said_and_not_spent() -> None:
 
 def test_another_strategy_is_asked_at_once() -> None:
     context = manager(lambda view: Plan())
-    context._budget = Budget(window=2000, compact_at=300)
+    context._preparation.budget = Budget(window=2000, compact_at=300)
     first = context.prepare_sync().report
     assert not first.compacted
     assert "over compact_at" in first.trigger

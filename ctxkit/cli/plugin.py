@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import nullcontext
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ctxkit.cli.outputs import say
-from ctxkit.cli.plugin_view import lines_of, summary_of
+from ctxkit.cli.plugin_process import Examination, examined
+from ctxkit.cli.plugin_view import summary_of
 from ctxkit.cli.render import Style, plain
 from ctxkit.errors import ConfigError
 from ctxkit.registry import STRATEGIES, strategy_class
-from ctxkit.scaffold import importable, named_in
-
-if TYPE_CHECKING:
-    from ctxkit.testing.finding import Finding
+from ctxkit.scaffold import named_in
 
 __all__ = ["HELP", "add", "run"]
 
@@ -27,6 +23,9 @@ HELP = "check the strategies of a package, or an installed one, against every pr
 
 EXAMPLES = 50
 """Conversations that each promise is tried on when nobody says how many."""
+
+TIMEOUT_S = 120.0
+"""Seconds that one promise may take: a hundred times what it takes a quick strategy with so many examples."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +42,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"conversations that each promise is tried on ({EXAMPLES})",
     )
+    check.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=TIMEOUT_S,
+        metavar="S",
+        help=f"seconds that one promise may take before the plugin's process is killed ({TIMEOUT_S:g})",
+    )
     check.set_defaults(run=run)
 
 
@@ -53,17 +59,21 @@ def _count(text: str) -> int:
     return count
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < inf:
+        raise argparse.ArgumentTypeError("more than 0")
+    return seconds
+
+
 def run(args: argparse.Namespace) -> int:
-    """0 when every promise is kept, 1 when one is broken."""
+    """0 when every promise is kept, 1 when one is broken or the examination did not come to its end."""
     if not find_spec("hypothesis"):
         raise ConfigError("checking needs Hypothesis: pip install 'ctxkit-core[testing]'")
     folder = _folder(args.target)
     points = named_in(folder) if folder else _installed(args.target)
     style = Style.of(sys.stdout)
-    broken = 0
-    with importable(folder) if folder else nullcontext():
-        for point in points:
-            broken += _checked(point, folder, args.examples, style)
+    broken = sum(_checked(point, folder, args, style) for point in points)
     return 1 if broken else 0
 
 
@@ -84,28 +94,19 @@ def _installed(kind: str) -> list[EntryPoint]:
     return points
 
 
-def _checked(point: EntryPoint, folder: Path | None, examples: int, style: Style) -> int:
+def _checked(point: EntryPoint, folder: Path | None, args: argparse.Namespace, style: Style) -> int:
     """Check one strategy and tell each finding as it comes; how many were broken."""
+    from ctxkit.testing.laws import STRATEGY_LAWS
+
+    laws = tuple(law.__name__ for law in STRATEGY_LAWS)
+    what = Examination(point.name, point.value, folder, args.examples, laws, style)
     say(style.bold(plain(point.name)) + style.dim(f"  {plain(point.value)}"))
-    told = []
-    for finding in _findings(point, folder, examples):
-        told.append(finding)
-        for line in lines_of(finding, style):
+    sys.stdout.flush()
+    kept = []
+    for told in examined(what, timeout_s=args.timeout):
+        kept.append(told.kept)
+        for line in told.lines:
             say(line)
         sys.stdout.flush()
-    say(summary_of(told, examples, style))
-    return sum(not finding.kept for finding in told)
-
-
-def _findings(point: EntryPoint, folder: Path | None, examples: int) -> Iterator[Finding]:
-    from ctxkit.testing.examination import tried
-    from ctxkit.testing.form import checked_class, loaded
-
-    found, findings = loaded(point, folder)
-    yield from findings
-    if found is None:
-        return
-    form = list(checked_class(found))
-    yield from form
-    if all(finding.kept for finding in form if finding.name == "defaults"):
-        yield from tried(found.model_validate({}), examples=examples)
+    say(summary_of(kept, args.examples, style))
+    return kept.count(False)

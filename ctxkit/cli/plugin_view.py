@@ -72,9 +72,8 @@ def _json(value: Any) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
 
 
-def summary_of(findings: Sequence[Finding], examples: int, style: Style) -> str:
-    """How it went, in one line."""
-    broken = sum(not finding.kept for finding in findings)
-    if broken:
-        return style.bad(f"{broken} of {len(findings)} broken")
-    return style.good(f"all {len(findings)} kept, each promise tried on up to {examples} conversations")
+def summary_of(kept: Sequence[bool], examples: int, style: Style) -> str:
+    """How it went, in one line, from what came of each finding."""
+    if not all(kept):
+        return style.bad(f"{kept.count(False)} of {len(kept)} broken")
+    return style.good(f"all {len(kept)} kept, each promise tried on up to {examples} conversations")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ctxkit.core.marks import fence
 
-__all__ = ["USER", "Fact", "Speaker", "active_facts", "facts_text"]
+__all__ = ["USER", "Fact", "Facts", "Speaker", "active_facts", "facts_text", "taken_back"]
 
 Speaker = Literal["user", "assistant", "tool"]
 """Who said something, in falling order of trust."""
@@ -69,22 +69,81 @@ LEAST_TELLING = 24
 """Characters from which on a value says what it is about: "2" or "nuts" may stand anywhere."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What came of facts: those in force by name, and the values that users took back with the turn of it."""
+
+    active: dict[tuple[str, str], Fact]
+    taken_back: dict[str, int]
+
+    def after(self, more: Iterable[Fact], older: Sequence[Fact]) -> _Settled:
+        """What comes of them when more are remembered; `older` are those that led here."""
+        active, taken = dict(self.active), dict(self.taken_back)
+        latest: dict[tuple[str, str], str] = {}
+        for fact in more:
+            name = fact.name
+            if not fact.retracted:
+                latest[name] = fact.value
+            elif fact.by == USER:
+                value = latest[name] if name in latest else _last_value(older, name)
+                if value:
+                    taken[value] = fact.turn
+            held = active.get(name)
+            if held is not None and (fact.confidence < held.confidence or (held.by == USER != fact.by)):
+                continue
+            if fact.retracted:
+                active.pop(name, None)
+            else:
+                active[name] = fact
+        return _Settled(active, taken)
+
+
+class Facts(tuple[Fact, ...]):
+    """Facts in the order in which they were remembered, and beside them those in force.
+
+    `facts + more` looks at `more` alone, however many facts there are; made of anything else it looks at each once,
+    when somebody asks.
+    """
+
+    _known: _Settled | None = None
+
+    def __add__(self, more: tuple[Fact, ...], /) -> Facts:  # type: ignore[override]
+        if not more:
+            return self
+        joined = Facts(super().__add__(more))
+        if self._known is not None or not self:
+            joined._known = self.settled.after(more, self)
+        return joined
+
+    @property
+    def settled(self) -> _Settled:
+        """What came of them; not to be changed."""
+        if self._known is None:
+            self._known = _Settled({}, {}).after(self, ())
+        return self._known
+
+
 def active_facts(facts: Sequence[Fact]) -> dict[tuple[str, str], Fact]:
     """The facts in force by name, in the order in which they were first remembered.
 
     A fact loses to an earlier one of higher confidence, and what a user said loses to nobody else; it wins over
-    all others with its name.
+    all others with its name. Of the `facts` of a state this takes no longer for those that are not in force any more.
     """
-    active: dict[tuple[str, str], Fact] = {}
-    for fact in facts:
-        held = active.get(fact.name)
-        if held is not None and (fact.confidence < held.confidence or (held.by == USER != fact.by)):
-            continue
-        if fact.retracted:
-            active.pop(fact.name, None)
-        else:
-            active[fact.name] = fact
-    return active
+    return dict(_settled(facts).active)
+
+
+def taken_back(facts: Sequence[Fact]) -> dict[str, int]:
+    """The values that users took back, and the turn in which each was taken back last."""
+    return dict(_settled(facts).taken_back)
+
+
+def _settled(facts: Sequence[Fact]) -> _Settled:
+    return (facts if isinstance(facts, Facts) else Facts(facts)).settled
+
+
+def _last_value(facts: Sequence[Fact], name: tuple[str, str]) -> str:
+    """The value that was remembered last under a name, whatever became of it, "" for none."""
+    return next((fact.value for fact in reversed(facts) if fact.name == name and not fact.retracted), "")
 
 
 USER = "user"

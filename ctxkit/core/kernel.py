@@ -109,6 +109,7 @@ class _Stage:
         self._items = {item.id: item for item in state.items}
         self._gone: dict[int, Drop | Replace] = {}
         self._changed: dict[int, Item | None] = {}
+        self._facts: list[Fact] = []
         self.applied: list[Applied] = []
         self.named: Named = {}
 
@@ -125,6 +126,8 @@ class _Stage:
                 self._mark(edit)
             elif edit.item in shortened:
                 self._shorten(shortened.pop(edit.item))
+        if self._facts:
+            self._state = replace(self._state, facts=self._state.facts + tuple(self._facts))
         return self._written() if self._gone or self._changed else self._state
 
     def _mark(self, edit: Edit) -> None:
@@ -147,7 +150,7 @@ class _Stage:
                 self._keep(edit, Fact(key, "", confidence, turn, by, retracted=True, subject=subject))
 
     def _keep(self, edit: Edit, fact: Fact) -> None:
-        self._state = replace(self._state, facts=(*self._state.facts, fact))
+        self._facts.append(fact)
         self.applied.append(Applied(edit))
 
     def _said_by(self, fact: Fact) -> Speaker:

@@ -8,11 +8,14 @@ from typing import Literal
 
 from ctxkit.core.facts import Fact, active_facts, facts_text
 from ctxkit.core.items import Item, PartKind, Role
+from ctxkit.core.marks import marked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
 __all__ = ["fold_facts", "note_facts"]
 
-FRONT: tuple[Literal["profile", "ledger"], ...] = ("profile", "ledger")
+Made = Literal["profile", "ledger", "note"]
+
+FRONT: tuple[Made, ...] = ("profile", "ledger")
 """What facts are written as between compactions, in wire order."""
 
 TITLES = {
@@ -37,10 +40,11 @@ def fold_facts(state: State, meter: Meter) -> State:
     front: list[Item] = []
     for made in FRONT:
         told = [fact for fact in facts if (fact.said_by == "tool") == (made == "ledger")]
-        entry = _entry(state, state.next_synthetic - len(front), told, made, meter)
         held = next((item for item in state.items if item.made == made), None)
-        if entry is not None:
-            front.append(held if held is not None and held.raw == entry.raw else entry)
+        if told and held is not None and _says(held, _text(told, made), meter):
+            front.append(held)
+        elif told:
+            front.append(_entry(state, state.next_synthetic - len(front), _text(told, made), made, meter))
     rest = [item for item in state.items if item.made not in (*FRONT, "note")]
     at = next((k for k, item in enumerate(rest) if item.shape.role is not Role.SYSTEM), len(rest))
     for k, item in enumerate(rest):
@@ -60,15 +64,16 @@ def note_facts(state: State, sent: int, meter: Meter) -> State:
         return state
     active = active_facts(state.facts)
     fresh = dict.fromkeys(fact.name for fact in state.facts[state.noted :])
-    told = active_facts(state.facts[: state.noted])
+    gone = fresh.keys() - active.keys()
+    told = active_facts([fact for fact in state.facts[: state.noted] if fact.name in gone] if gone else ())
     facts = [
         active[name] if name in active else replace(told[name], value=WITHDRAWN)
         for name in fresh
         if name in active or name in told
     ]
-    note = _entry(state, state.next_synthetic, facts, "note", meter)
-    if note is None:
+    if not facts:
         return replace(state, noted=len(state.facts))
+    note = _entry(state, state.next_synthetic, _text(facts, "note"), "note", meter)
     newest = next((k for k in range(len(state.items) - 1, -1, -1) if opens_turn(state.items[k])), None)
     unsent = newest is not None and state.items[newest].id >= sent
     if not unsent and _reasons(state, meter):
@@ -93,18 +98,21 @@ def _with(state: State, items: Sequence[Item]) -> State:
     )
 
 
-def _entry(
-    state: State, id: int, facts: Sequence[Fact], made: Literal["profile", "ledger", "note"], meter: Meter
-) -> Item | None:
-    """The facts as an entry; a note tells apart what tools told."""
-    if not facts:
-        return None
-    if made == "note":
-        said = [fact for fact in facts if fact.said_by != "tool"]
-        read = [fact for fact in facts if fact.said_by == "tool"]
-        text = "\n".join(_section("note", said) + _section("ledger", read))
-    else:
-        text = "\n".join(_section(made, facts))
+def _text(facts: Sequence[Fact], made: Made) -> str:
+    """The facts as they are told; a note tells apart what tools told."""
+    if made != "note":
+        return "\n".join(_section(made, facts))
+    said = [fact for fact in facts if fact.said_by != "tool"]
+    read = [fact for fact in facts if fact.said_by == "tool"]
+    return "\n".join(_section("note", said) + _section("ledger", read))
+
+
+def _says(item: Item, text: str, meter: Meter) -> bool:
+    """Whether an entry of before is what would be written now, which then need not be counted again."""
+    return item.raw == meter.provider.stand_in(marked(text))
+
+
+def _entry(state: State, id: int, text: str, made: Made, meter: Meter) -> Item:
     raw, shape, tokens = meter.note(text)
     turn = state.turn if made == "note" else 0
     return Item(id, raw, shape, id, turn, tokens, "summary" if made == "ledger" else "profile", made=made)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxkit.core.facts import Fact
+from ctxkit.core.facts import Fact, Facts
 from ctxkit.core.items import Call, Item, Part, Role, Shape, Weight
 from ctxkit.core.marks import marked
 from ctxkit.core.provider import Entry, Provider
@@ -104,7 +104,9 @@ class State:
         open: calls without result, oldest first.
         waiting: ids of calls that the caller knows to be waiting, however many turns they take.
         lost: calls that were dropped before their result came.
-        pins, facts: see `Pinned` and `ctxkit.core.facts`.
+        pins: see `Pinned`.
+        facts: all that were ever remembered, as `Facts`, whatever they are given as: `state.facts + more` settles which
+            are in force without looking at the old ones again.
         noted: how many of `facts` have been written into the items.
         compactions: how many there have been.
     """
@@ -122,9 +124,13 @@ class State:
     waiting: frozenset[str] = frozenset()
     lost: tuple[Call, ...] = ()
     pins: tuple[Pinned, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Fact, ...] = Facts()
     noted: int = 0
     compactions: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.facts, Facts):
+            object.__setattr__(self, "facts", Facts(self.facts))
 
     def __repr__(self) -> str:
         return f"<State of {len(self.items)} items, turn {self.turn}>"

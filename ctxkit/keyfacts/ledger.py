@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ctxkit.core.facts import USER, Fact, active_facts
+from ctxkit.core.facts import Fact, active_facts, taken_back
 from ctxkit.keyfacts.finding import VITAL, Found
 from ctxkit.keyfacts.room import Room
 
@@ -65,7 +65,9 @@ class Ledger:
         self._by, self._cap, self._count = by, cap, count
         self._active = active_facts(facts)
         self._said = {_sense(fact): fact for fact in self._active.values()}
-        self._taken_back = _taken_back(facts)
+        self._taken_back = {
+            value: turn for value, turn in taken_back(facts).items() if len(value) >= SHORTEST
+        }
         self._mentioned: dict[tuple[str, str], int] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._costs: dict[str, int] = {}
@@ -236,15 +238,3 @@ def _newer(fact: Fact, held: Fact) -> bool:
 
 def _trusted(fact: Fact, held: Fact) -> bool:
     return _TRUST.index(fact.said_by) <= _TRUST.index(held.said_by)
-
-
-def _taken_back(facts: Sequence[Fact]) -> dict[str, int]:
-    """The values that users took back, and the turn in which they did."""
-    held: dict[tuple[str, str], str] = {}
-    taken: dict[str, int] = {}
-    for fact in facts:
-        if not fact.retracted:
-            held[fact.name] = fact.value
-        elif fact.by == USER and len(held.get(fact.name, "")) >= SHORTEST:
-            taken[held[fact.name]] = fact.turn
-    return taken

@@ -47,8 +47,10 @@ async def _in_thread(ask: Ask, question: Question) -> Any:
     outcome.set_running_or_notify_cancel()
     threading.Thread(target=work, name="ctxkit-ask", daemon=True).start()
     made, error = await asyncio.wrap_future(outcome)
-    if isinstance(error, StopIteration):  # a coroutine cannot raise it
-        raise RuntimeError("the function raised StopIteration") from error
+    if isinstance(
+        error, StopIteration | KeyboardInterrupt
+    ):  # a coroutine cannot raise the one; nobody pressed Ctrl-C
+        raise RuntimeError(f"the function raised {type(error).__name__}") from error
     if error is not None:
         raise error
     return made

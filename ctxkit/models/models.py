@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ctxkit.errors import ConfigError, ModelCallError
 from ctxkit.models.breaker import Admission, Breaker
+from ctxkit.models.containing import is_callers
 from ctxkit.models.functions import function_sender
 from ctxkit.models.problems import CANCELLED, Problem, problem_of
 from ctxkit.models.question import Answer, Ask, Question
@@ -127,7 +128,9 @@ class Models:
         started, reply = self._clock(), Reply(problem=CANCELLED)
         try:
             reply = await asked.send(question)
-        except Exception as error:  # noqa: BLE001 - the boundary to a user's function, which may raise anything
+        except BaseException as error:  # the boundary to a user's function, which may raise anything
+            if is_callers(error):
+                raise
             reply = Reply(problem=problem_of(error), cause=error)
         finally:
             if reply.sent:

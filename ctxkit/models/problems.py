@@ -5,6 +5,7 @@ The text of an exception is never quoted: it may hold a key, or what somebody sa
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,12 +44,14 @@ CANCELLED = Problem("cancelled before it answered", transient=True, lasting=Fals
 """What is put down for a question whose asker did not wait for the answer."""
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: BaseException) -> Problem:
     """The problem that an exception is, whichever SDK or function it comes from.
 
     An HTTP status decides, where the exception carries one: 408, 409, 429 and all from 500 on are transient. Without
     a status, timeouts and broken connections are.
     """
+    if isinstance(error, asyncio.CancelledError):  # of its own making: a cancelled asker is `CANCELLED`
+        return Problem(type(error).__name__, transient=True, lasting=False)
     status, code = _status(error), _code(error)
     name = f"{type(error).__name__}, {code}" if code else type(error).__name__
     if not status:
@@ -63,26 +66,26 @@ _NO_MONEY = ("insufficient_quota",)
 """The code of a 429 that waiting does not help. Source: OpenAI's guide on error codes."""
 
 
-def _status(error: Exception) -> int:
+def _status(error: BaseException) -> int:
     """The HTTP status: of openai, anthropic and httpx as `status_code`, of google-genai as `code`."""
     holders = (error, getattr(error, "response", None))
     found = (getattr(holder, name, None) for holder in holders for name in ("status_code", "status", "code"))
     return next((each for each in found if isinstance(each, int) and 400 <= each < 600), 0)
 
 
-def _code(error: Exception) -> str:
+def _code(error: BaseException) -> str:
     """The provider's short code for what went wrong, such as `context_length_exceeded`."""
     code = getattr(error, "code", None)
     return code if isinstance(code, str) and re.fullmatch(r"[a-z]+(?:_[a-z]+){0,5}", code) else ""
 
 
-def _is_connection(error: Exception) -> bool:
+def _is_connection(error: BaseException) -> bool:
     """Whether it is a timeout or a broken connection: Python's own, or what SDKs and HTTP clients call so."""
     names = {each.__name__ for each in type(error).__mro__}
     return isinstance(error, OSError) or not names.isdisjoint(("APIConnectionError", "TransportError"))
 
 
-def _wait_s(error: Exception) -> float:
+def _wait_s(error: BaseException) -> float:
     """What the server's Retry-After says, in seconds; a date counts from the server's own Date."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     if not isinstance(headers, Mapping):

@@ -28,7 +28,7 @@ class Reply:
 
     answer: Answer = NO_ANSWER
     problem: Problem | None = None
-    cause: Exception | None = None
+    cause: BaseException | None = None
     sent: bool = True
 
 

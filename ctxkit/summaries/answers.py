@@ -21,6 +21,7 @@ _HEAD = re.compile(
     r"^(?:turn \d+, (?:user|assistant|tool|system)\b[^\n]*:|第 \d+ 轮，(?:用户|助手|工具|系统)[^\n]*：)$",
     re.MULTILINE,
 )
+_BRACKETS = str.maketrans("", "", "<>[]")
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 
 _REFUSAL = re.compile(
@@ -50,6 +51,9 @@ LEAST_WORDS = 6
 HEAD_LINES = 2
 """Lines of an answer without sections in which a refusal or an error stands: a heading may come first."""
 
+NESTED = 4
+"""Times that tags and marks are taken out of a text."""
+
 LANGUAGE_SAMPLE = 20_000
 """Characters of the newest words that tell the language of a conversation."""
 
@@ -68,8 +72,16 @@ def content_of(answer: str, ignore: Collection[str] = ()) -> str:
 
 
 def without_tags(text: str) -> str:
-    """A text without what looks like a fence or a mark, whoever wrote it."""
-    return _MARK.sub("", _TAG.sub("", text))
+    """A text without what looks like a fence or a mark, whoever wrote it; linear time on any text.
+
+    What is left when one is taken out may be another. Who nests them deeper than `NESTED` wants nothing but that: no
+    bracket of such a text stays.
+    """
+    for _ in range(NESTED):
+        text, before = _MARK.sub("", _TAG.sub("", text)), text
+        if text == before:
+            return text
+    return text.translate(_BRACKETS)
 
 
 def _without_thoughts(answer: str) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ctxkit.summaries.answers import without_tags
+from ctxkit.summaries.known import missing
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.origins import directs
-from ctxkit.summaries.prose import one_line
+from ctxkit.summaries.prose import one_line, placed
 from ctxkit.summaries.salience import Said, label, sentences, unlabelled
 from ctxkit.summaries.sections import Sections, shortened, written
-from ctxkit.summaries.specifics import Kind, Specific, missing, specifics
+from ctxkit.summaries.specifics import Kind, Specific, specifics
 
 __all__ = ["Locked", "fitted", "locked"]
 
@@ -85,9 +86,16 @@ def _of_earlier(earlier: Sections) -> Iterator[Locked]:
 
 def _undirected(text: str) -> str:
     """The text of a tool without the sentences that tell somebody what to do: what they name is theirs to want."""
-    for sentence in filter(directs, sentences(text)):
-        text = text.replace(sentence, " ", 1)
-    return text
+    return "\n".join(map(_without_orders, text.splitlines()))
+
+
+def _without_orders(line: str) -> str:
+    kept, end = [], 0
+    for start, stop, sentence in placed(line):
+        if directs(sentence):
+            kept += [line[end:start], " "]
+            end = stop
+    return "".join([*kept, line[end:]])
 
 
 def _of_person(said: Said, language: Language) -> Iterator[Locked]:

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from ctxkit.literals import tokens_of
 
-__all__ = ["LONGEST", "content", "is_prose", "normal", "one_line", "sentences"]
+__all__ = ["LONGEST", "content", "is_prose", "normal", "one_line", "placed", "sentences", "stems"]
 
 LONGEST = 280
 """Characters of a sentence above which it is given in clauses; a clause that is longer still is no prose."""
+
+STEM = 4
+"""Letters of a word that count: "book", "booked" and "booking" are the same."""
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _BULLET = re.compile(r"(?:[-*+•·>]|#{1,6}|\d{1,2}[.)])[ \t]+|[（(]?\d{1,2}[)）、]")
@@ -135,6 +138,15 @@ def sentences(text: str) -> Iterator[str]:
             yield from _in_clauses(sentence) if len(sentence) > LONGEST else (sentence,)
 
 
+def placed(text: str) -> Iterator[tuple[int, int, str]]:
+    """The sentences of a text, each with the characters at which it begins and ends."""
+    end = 0
+    for sentence in sentences(text):
+        start = text.index(sentence, end)
+        end = start + len(sentence)
+        yield start, end, sentence
+
+
 def one_line(text: str) -> str:
     """A text without line breaks and without blanks at its ends."""
     return " ".join(line.strip() for line in text.splitlines() if line.strip()).strip()
@@ -165,6 +177,13 @@ def content(text: str) -> set[str]:
     for run in _HAN_RUN.findall(text):
         words.update(run[at : at + 2] for at in range(len(run) - 1))
     return words
+
+
+def stems(text: str) -> frozenset[str]:
+    """What a text is about, words by their first letters; what has a digit, and pairs of Chinese characters, whole."""
+    return frozenset(
+        word if not word.isascii() or any(map(str.isdigit, word)) else word[:STEM] for word in content(text)
+    )
 
 
 def _prose_lines(text: str) -> Iterator[str]:

@@ -1,17 +1,17 @@
-"""Specifics: what of a text a summary must keep verbatim, and whether it did."""
+"""Specifics: what of a text a summary must keep verbatim."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ctxkit.literals import LONGEST_KEY
 from ctxkit.summaries.cues import asks, binds
-from ctxkit.summaries.prose import normal, sentences
+from ctxkit.summaries.prose import placed
 
-__all__ = ["Kind", "Specific", "carried", "foreign", "missing", "specifics"]
+__all__ = ["Kind", "Specific", "carried", "specifics"]
 
 
 class Kind(StrEnum):
@@ -130,95 +130,19 @@ def carried(sentence: str) -> tuple[Specific, ...]:
     return tuple(dict.fromkeys(specific for _, specific in _marked(sentence)))
 
 
-def foreign(summary: str, sources: Iterable[str]) -> tuple[str, ...]:
-    """Identifier-like specifics of a summary that stand in no source: invented, or with a character changed.
-
-    Identifiers, addresses, paths, phone numbers, versions and codes; sums of money by their number, so that
-    1,234.56 and 1234.56 are the same.
-    """
-    known = _Known(sources)
-    return tuple(each.text for each in specifics(summary) if each.kind in _CHECKED and not known.has(each))
-
-
-def missing(summary: str, locked: Iterable[Specific]) -> tuple[Specific, ...]:
-    """Those of `locked` that do not stand in the summary verbatim, white space and the case of clauses aside."""
-    known = _Known((summary,))
-    return tuple(each for each in locked if not known.has(each))
-
-
 LONG_CLAUSE = 100
 """Bytes of a sentence above which only its clauses that constrain are locked: 100 English, 33 Chinese letters."""
 
 _COMMA = re.compile(r"[,;](?=\s)|[，；]")
 
-_CHECKED = frozenset(Kind) - {Kind.CONSTRAINT, Kind.COMMAND, Kind.DATE, Kind.TIME}
-_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-
-
-class _Known:
-    """Texts in which specifics are looked up."""
-
-    def __init__(self, sources: Iterable[str]) -> None:
-        self._texts = tuple(sources)
-        self._numbers: frozenset[str] | None = None
-        self._normal: str | None = None
-
-    def has(self, specific: Specific) -> bool:
-        """Whether a specific stands there, and not merely as a piece of a longer one."""
-        if any(_stands(specific.text, text) for text in self._texts):
-            return True
-        match specific.kind:
-            case Kind.CONSTRAINT | Kind.COMMAND:
-                return normal(specific.text) in self._whole()
-            case Kind.AMOUNT:
-                return self._has_amount(specific.text)
-            case _:
-                return False
-
-    def _has_amount(self, text: str) -> bool:
-        """Amounts count by their number; those that are no money have to be looked for nowhere."""
-        numbers = _numbers(text)
-        if self._numbers is None:
-            self._numbers = frozenset(each for text in self._texts for each in _numbers(text))
-        return not numbers or numbers <= self._numbers
-
-    def _whole(self) -> str:
-        if self._normal is None:
-            self._normal = "\n".join(normal(text) for text in self._texts)
-        return self._normal
-
-
-def _numbers(text: str) -> frozenset[str]:
-    """The numbers of a text without thousands separators and without zeros behind the point."""
-    plain = (match.group().replace(",", "") for match in _DIGITS.finditer(text))
-    return frozenset(each.rstrip("0").rstrip(".") if "." in each else each for each in plain)
-
-
-def _stands(piece: str, text: str) -> bool:
-    """Whether `piece` stands in `text` with no letter or digit of its own sort directly beside it."""
-    at = text.find(piece)
-    while at >= 0:
-        end = at + len(piece)
-        if not (_joins(text[at - 1 : at], piece[0]) or _joins(text[end : end + 1], piece[-1])):
-            return True
-        at = text.find(piece, end)
-    return False
-
-
-def _joins(neighbour: str, edge: str) -> bool:
-    return neighbour.isascii() and neighbour.isalnum() and edge.isascii() and edge.isalnum()
-
 
 def _constraints(text: str) -> Iterator[tuple[int, Specific]]:
-    at = 0
-    for sentence in sentences(text):
-        found = text.find(sentence, at)
-        at = found + len(sentence) if found >= 0 else at
+    for start, _, sentence in placed(text):
         if binds(sentence) and not asks(sentence):
             clauses = (
                 _clauses(sentence) if len(sentence.encode("utf-8", "replace")) > LONG_CLAUSE else [sentence]
             )
-            yield from ((max(found, 0), Specific(Kind.CONSTRAINT, each)) for each in clauses if binds(each))
+            yield from ((start, Specific(Kind.CONSTRAINT, each)) for each in clauses if binds(each))
 
 
 def _clauses(sentence: str) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ctxkit.summaries.cues import binds
-from ctxkit.summaries.prose import content
+from ctxkit.summaries.prose import stems
 from ctxkit.summaries.salience import unlabelled
 from ctxkit.summaries.specifics import Kind, specifics
 
@@ -17,9 +18,6 @@ LONGEST_VALUE = 60
 
 FINISHED_SHARE = 0.6
 """Of the content of an open item: what a line in done has to say of it, to be about the same."""
-
-STEM = 4
-"""Letters of a word that count: "book", "booked" and "booking" are the same."""
 
 _PAIR = re.compile(r"([^:：=]{1,40}?)(?::(?=\s)|：| =(?=\s))\s*(.+)")
 _BEFORE = re.compile(r" ?[(（](?:before: |原：)[^()（）]{1,60}[)）]\Z")
@@ -69,9 +67,9 @@ def finishes(done: str, item: str) -> bool:
     return len(wanted) > 1 and exact <= there and len(wanted & there) >= FINISHED_SHARE * len(wanted)
 
 
-def _stems(line: str) -> set[str]:
-    words = content(unlabelled(line)[1])
-    return {word if not word.isascii() or any(map(str.isdigit, word)) else word[:STEM] for word in words}
+@lru_cache(maxsize=4096)
+def _stems(line: str) -> frozenset[str]:
+    return stems(unlabelled(line)[1])
 
 
 def _read(line: str) -> _Named | None:

@@ -19,6 +19,12 @@ __all__ = ["LEAST_TOKENS", "Checked", "checked"]
 LEAST_TOKENS = 24
 """Tokens of the shortest text that says anything."""
 
+LONGEST_ANSWER = 20_000
+"""Characters of an answer, a model's thoughts left aside, above which it is not looked at any closer."""
+
+CHARACTERS_A_TOKEN = 16
+"""The same for each token of `max_tokens`, where that is more: four times what a token of English has."""
+
 TELLING = 2
 """Words of four letters, values and pairs of Chinese characters in a sentence that says something."""
 
@@ -58,9 +64,10 @@ def checked(
     """The summary in a model's answer, fit to stand for what was said.
 
     An answer that is no summary is refused: blank, a refusal, the text of an error, cut off, in another language, made
-    from less than it stands for. One that is, is mended: values that are in no source are marked, instructions that
-    only a tool's text has are left out, what only tools said is neither goal nor decision, every value that has to
-    survive verbatim is there, and whole lines go until it is short enough.
+    from less than it stands for, of more than 20,000 characters and more than 16 for each of `max_tokens`. One
+    that is, is mended: values that are in no source are marked, and so are statements of which next to no word was
+    said; instructions that only a tool's text has are left out, what only tools said, in whichever words, is neither
+    goal nor decision, every value that has to survive verbatim is there, and whole lines go until it is short enough.
 
     Args:
         answer: as the model wrote it.
@@ -81,6 +88,8 @@ def checked(
     words = words_said(sources) if words is None else words
     language = language_of(words or earlier)
     text = content_of(answer, ignore)
+    if len(text) > max(LONGEST_ANSWER, CHARACTERS_A_TOKEN * max_tokens):
+        raise _refused([f"its {len(text)} characters are no summary in {max_tokens} tokens"], request)
     new = _plain(parse(text))
     reasons = faults(text, new, sources, words, complete=complete)
     if sent is not None and not _was_sent(sources, sent):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -20,15 +21,16 @@ from ctxkit.testing.watched import Look, Watched
 __all__ = ["tried"]
 
 
-def tried(strategy: CompressionStrategy, *, examples: int) -> Iterator[Finding]:
-    """Each check of conduct and each law, tried on so many conversations, as soon as it is known."""
+def tried(strategy: CompressionStrategy, *, examples: int, laws: Collection[str]) -> Iterator[Finding]:
+    """Each check of conduct and each law of these names, tried on so many conversations, as soon as it is known."""
     for check in CONDUCT:
         if check is is_not_rolled_back:
             yield _how_plans_fared(strategy, examples)
         else:
             yield _found(strategy, check, examples)
     for law in STRATEGY_LAWS:
-        yield _found(strategy, inspect.unwrap(law), examples)
+        if law.__name__ in laws:
+            yield _found(strategy, inspect.unwrap(law), examples)
 
 
 def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Finding:
@@ -47,7 +49,7 @@ def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Findin
 def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
     """`is_not_rolled_back`, with figures: one that is always contained breaks nothing, and is of no use."""
     fared = Tally()
-    _run(strategy, lambda trial: tally(trial, fared), examples)
+    _run(strategy, lambda trial: _counted(trial, fared), examples)
     finding = _found(strategy, is_not_rolled_back, examples) if fared.rejected else None
     promises, claim = _promise_of(is_not_rolled_back)
     why = ", ".join(f"{reason} ({count} times)" for reason, count in fared.reasons.most_common(3))
@@ -58,6 +60,11 @@ def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
     return replace(
         finding, happened=happened, hint=hint_for(finding.name, happened), note=_figures(fared, "")
     )
+
+
+def _counted(trial: Trial, fared: Tally) -> None:
+    with suppress(KeyboardInterrupt):  # of a plan, which `plans_without_raising` tells
+        tally(trial, fared)
 
 
 def _figures(fared: Tally, why: str) -> str:
@@ -89,6 +96,10 @@ def _smallest(strategy: CompressionStrategy, check: Check, examples: int) -> tup
         except Exception as error:
             last[:] = [(error, trial, seen)]
             raise
+        except BaseException as error:  # Hypothesis would take it for the end of its own run
+            escaped = AssertionError(f"plan() raised {type(error).__name__}: {error}, which ends programs")
+            last[:] = [(escaped, trial, seen)]
+            raise escaped from error
 
     try:
         _run(strategy, watched, examples)

@@ -27,7 +27,7 @@ def loaded(
     """
     try:
         found = point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to plugins
+    except BaseException as error:  # noqa: BLE001 - the boundary to plugins, which may raise anything
         where, hint = _place(error, folder), _hint_for(error, point)
         return None, [Finding("import", "", IMPORTED, f"{type(error).__name__}: {error}{where}", hint)]
     file = Path(sys.modules[point.module].__file__ or "").resolve()

@@ -108,9 +108,15 @@ Check = Callable[..., Told]
 def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
     """Writes a package with one module and checks it: its form, its conduct, and the laws that are named."""
 
-    def checked(code: str, *laws: str, points: str = 'tried = "{module}:Tried"', examples: int = 6) -> Told:
+    def checked(
+        code: str,
+        *laws: str,
+        points: str = 'tried = "{module}:Tried"',
+        examples: int = 6,
+        timeout: float = 60,
+    ) -> Told:
         tried = tuple(law for law in STRATEGY_LAWS if law.__name__ in laws)
-        monkeypatch.setattr("ctxkit.testing.examination.STRATEGY_LAWS", tried)
+        monkeypatch.setattr("ctxkit.testing.laws.STRATEGY_LAWS", tried)
         module = f"written_{tmp_path.name.replace('-', '_')}_{len(list(tmp_path.iterdir()))}"
         folder = tmp_path / module
         (folder / "src").mkdir(parents=True)
@@ -120,7 +126,8 @@ def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
             f'[project]\nname = "written"\n{entry_points}', encoding="utf-8"
         )
         before = list(sys.path)
-        ended = main(["plugin", "check", str(folder), "--examples", str(examples)])
+        words = ["plugin", "check", str(folder), "--examples", str(examples), "--timeout", str(timeout)]
+        ended = main(words)
         assert sys.path == before
         said = capsys.readouterr()
         return Told(ended, said.out, said.err)
@@ -279,6 +286,56 @@ def test_a_plugin_that_cannot_be_imported(
     assert told.out.endswith("1 of 1 broken\n")
 
 
+@pytest.mark.parametrize(
+    ("where", "findings"), [("at import", 0), ("in plan", 5)], ids=["at import", "in plan"]
+)
+@pytest.mark.parametrize(
+    ("does", "happened"),
+    [
+        ("os._exit(0)", "its process ended by itself with exit code 0"),
+        ("os.kill(os.getpid(), 9)", "its process ended by itself with exit code -9"),
+        ("time.sleep(600)", "it took longer than 6 s"),
+    ],
+)
+def test_a_plugin_that_ends_its_process_or_never_ends(
+    check: Check, does: str, happened: str, where: str, findings: int
+) -> None:
+    body = IDLE if where == "at import" else f"        {does}\n{IDLE}"
+    code = f"import os, time\n{does if where == 'at import' else ''}\n{HEAD}{body}"
+    told = check(code, timeout=6)
+    assert told.code == 1
+    line = told.about("the examination came to its end")
+    assert line.startswith("  broken  P12 ")
+    assert f"what happened: {happened}, after {findings} of its findings" in line
+    assert told.out.endswith(f"1 of {findings + 1} broken\n")
+
+
+def test_what_a_killed_plugin_started_is_killed_with_it(check: Check, tmp_path: Path) -> None:
+    starts = (
+        "import pathlib, subprocess, time\n"
+        f"started = subprocess.Popen(['sleep', '600'])\npathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(started.pid))\n"
+        "time.sleep(600)\n"
+    )
+    assert check(starts, timeout=6).code == 1
+    pid = int((tmp_path / "pid").read_text())
+    state = Path(f"/proc/{pid}/stat")
+    assert not state.exists() or ") Z " in state.read_text()  # gone, or waits for its parent to notice
+
+
+@pytest.mark.parametrize("raised", ["Stop", "KeyboardInterrupt", "SystemExit"])
+def test_a_plugin_that_raises_what_ends_programs(check: Check, raised: str) -> None:
+    stop = "class Stop(BaseException):\n    pass\n"
+    at_import = check(f"{stop}raise {raised}('enough')")
+    assert at_import.code == 1
+    assert f"what happened: {raised}: enough" in at_import.about("its entry point leads to a strategy")
+    in_plan = check(f"{stop}{HEAD}        raise {raised}('enough')\n", "never_raises")
+    assert in_plan.code == 1
+    line = in_plan.about("`plan` raises nothing and returns a Plan")
+    assert f"what happened: plan() raised {raised}: enough" in line
+    assert "\n  broken" in in_plan.out.replace(line, "")
+    assert in_plan.err == ""
+
+
 def test_where_an_import_fails_is_said(check: Check) -> None:
     told = check("x = 1\n1 / 0\n")
     assert re.search(r"division by zero \(.*/written_.*\.py, line 2\)", told.out)
@@ -392,5 +449,6 @@ def test_a_package_that_names_nothing(
     assert said in capsys.readouterr().err
 
 
-def test_no_examples_is_a_usage_error() -> None:
-    assert main(["plugin", "check", "drop-oldest", "--examples", "0"]) == 2
+@pytest.mark.parametrize("option", [("--examples", "0"), ("--timeout", "0"), ("--timeout", "inf")])
+def test_no_examples_or_no_time_is_a_usage_error(option: tuple[str, str]) -> None:
+    assert main(["plugin", "check", "drop-oldest", *option]) == 2

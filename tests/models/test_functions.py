@@ -97,6 +97,47 @@ async def test_what_it_raises_is_named_and_not_quoted(kind: type[Exception], is_
     assert [(call.model, call.error) for call in models.calls] == [("ask", kind.__name__)]
 
 
+class Stopped(BaseException):
+    """No Exception: what a framework raises to get past every handler."""
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), GeneratorExit(), Stopped(), asyncio.CancelledError()])
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+async def test_what_would_end_the_program_ends_the_question_alone(
+    raised: BaseException, is_async: bool
+) -> None:
+    def fail(asked: Question) -> str:
+        raise raised
+
+    async def fail_later(asked: Question) -> str:
+        return fail(asked)
+
+    with pytest.raises(ModelCallError, match=rf"did not answer: {type(raised).__name__}$") as caught:
+        await Models(fail_later if is_async else fail).ask(question())
+    assert caught.value.transient is isinstance(raised, asyncio.CancelledError)
+    assert caught.value.__cause__ is raised
+
+
+async def test_nobody_pressed_ctrl_c_in_a_functions_own_thread() -> None:
+    def fail(asked: Question) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(ModelCallError, match=r"did not answer: RuntimeError$"):
+        await Models(fail).ask(question())
+
+
+async def test_an_asker_that_is_cancelled_stays_cancelled() -> None:
+    async def wait(asked: Question) -> str:
+        await asyncio.Event().wait()
+        return "Never."
+
+    asking = asyncio.create_task(Models(wait).ask(question()))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
 async def test_answers_that_have_run_out() -> None:
     with pytest.raises(ModelCallError, match="RuntimeError"):
         await Models(lambda asked: next(iter(()))).ask(question())

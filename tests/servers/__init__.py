@@ -1,4 +1,4 @@
-"""Servers for tests: real ones, on the loopback interface, each for one test.
+"""Servers for tests: real ones, on the loopback interface.
 
 `failing` speaks Chat Completions and Responses as an OpenAI-compatible server does, and misbehaves as its script says:
 
@@ -11,4 +11,11 @@
 
 One step of the script is one request; the last step goes on for all that come after it. `server.requests` holds what
 was asked, in order.
+
+`valkey` and `postgres` start what their names say, from packages that carry them:
+
+    with valkey(append_only=True) as server:
+        ...                # server.url
+        server.kill()      # as in a crash
+        server.start()     # on the same data and address
 """

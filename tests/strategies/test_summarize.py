@@ -208,7 +208,7 @@ def test_the_length_is_a_number_or_a_share(chat: Any) -> None:
     for max_tokens, least, most in ((60, 30, 60), (0.2, 80, 180)):
         context = manager(entries, scribes.endless, {"kind": "summarize", "max_tokens": max_tokens})
         text = notes_in(context.prepare_sync().messages)
-        assert least <= context._counter.count(text) <= most
+        assert least <= context._preparation.counter.count(text) <= most
 
 
 def test_no_model_is_asked_when_there_is_nothing_to_gain(chat: Any) -> None:

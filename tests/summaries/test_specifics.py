@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.summaries.specifics import Kind, Specific, foreign, missing, specifics
+from ctxkit.summaries.known import foreign, missing
+from ctxkit.summaries.specifics import Kind, Specific, specifics
 
 
 def found(text: str) -> list[tuple[str, str]]:

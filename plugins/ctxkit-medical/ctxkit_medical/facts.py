@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ctxkit import Fact, Speaker
-from ctxkit_medical.kinds import KINDS, Kind
+from ctxkit_medical.kinds import KINDS, Kind, Words
 from ctxkit_medical.words import KIN
 
 __all__ = ["facts_in"]
@@ -51,17 +51,31 @@ _GENERAL = re.compile(
 _KIN = re.compile(rf"(?:{KIN})(?:['’]s)?(?: (?!i\b)[\w'’]+){{0,2}}[^，我\s]{{0,4}} *$", re.IGNORECASE)
 
 
+Wanted = list[tuple[Kind, Words]]
+
+_ALL: Wanted = [(kind, words) for kind in KINDS for words in kind.patterns]
+
+
 def facts_in(text: str, said_by: Speaker) -> list[Fact]:
     """The facts that a text states, in the order of its sentences; the newest of a name is the one in force."""
-    return [fact for each in _SENTENCE.split(text) for fact in _stated(each.strip(), said_by)]
+    wanted = _wanted(text, _ALL)
+    if not wanted:
+        return []
+    return [fact for each in _SENTENCE.split(text) for fact in _stated(each.strip(), said_by, wanted)]
 
 
-def _stated(sentence: str, said_by: Speaker) -> Iterator[Fact]:
+def _wanted(text: str, among: Wanted) -> Wanted:
+    """The patterns that may stand in a text."""
+    lower = text.lower()
+    return [(kind, words) for kind, words in among if words.may_be_in(lower)]
+
+
+def _stated(sentence: str, said_by: Speaker, wanted: Wanted) -> Iterator[Fact]:
     """The facts of one sentence; of two statements that overlap the one of the weightier kind."""
     taken: list[tuple[int, int]] = []
     if _QUESTION.search(sentence):
         return
-    for kind, found in _found(sentence):
+    for kind, found in _found(sentence, wanted):
         start, end = found.span()
         before = _CLAUSE.split(sentence[max(0, start - NEAR) : start])[-1]
         negated = bool(_DENIED.search(before[-DENIED_NEAR:] + found.group()))
@@ -91,11 +105,10 @@ def _stated(sentence: str, said_by: Speaker) -> Iterator[Fact]:
             )
 
 
-def _found(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
-    for kind in KINDS:
-        for pattern in kind.patterns:
-            for found in pattern.finditer(sentence):
-                yield kind, found
+def _found(sentence: str, wanted: Wanted) -> Iterator[tuple[Kind, re.Match[str]]]:
+    for kind, words in _wanted(sentence, wanted):
+        for found in words.pattern.finditer(sentence):
+            yield kind, found
 
 
 def _is_open(before: str, words: str, negated: bool) -> bool:

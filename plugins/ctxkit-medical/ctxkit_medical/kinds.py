@@ -14,6 +14,8 @@ from ctxkit_medical.words import (
     NAMED_DRUGS,
     NUMBER_WORDS,
     OFTEN,
+    PIECES,
+    UNITS,
     ZH_AMOUNT,
     ZH_BLOOD_THINNERS,
     ZH_CONDITIONS,
@@ -25,6 +27,25 @@ __all__ = ["FORBIDDING", "KINDS", "Kind"]
 
 
 @dataclass(frozen=True)
+class Words:
+    """A pattern, and what is looked for first: letters are found much faster than a pattern, and most texts have none.
+
+    Attributes:
+        pattern: what states a fact.
+        hints: small letters, one of which stands in every text that has the pattern; or a simpler pattern that does.
+    """
+
+    pattern: re.Pattern[str]
+    hints: tuple[str, ...] | re.Pattern[str]
+
+    def may_be_in(self, lower: str) -> bool:
+        """Whether the pattern may stand in a text, which is given in small letters."""
+        if isinstance(self.hints, tuple):
+            return any(hint in lower for hint in self.hints)
+        return self.hints.search(lower) is not None
+
+
+@dataclass(frozen=True)
 class Kind:
     """One sort of medical fact.
 
@@ -32,7 +53,7 @@ class Kind:
         key: of the fact; `{}` is what the first group of a pattern found.
         general: the key when that is nothing in particular ("allergic to anything").
         priority: of the fact; higher is evicted later. `keep-key-facts` gives its own 0 to 7.
-        patterns: what states it.
+        patterns: what states it, each behind the letters without which it is nowhere.
         must_keep: it must be in every request when the patient said it, of no relative and of something in particular (not "my
             allergies are back"), and nobody else's word supersedes it.
         brief: the value is what the pattern found, not the sentence.
@@ -44,7 +65,7 @@ class Kind:
     key: str
     general: str
     priority: int
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[Words, ...]
     must_keep: bool = False
     brief: bool = False
     denied: bool | None = None
@@ -77,14 +98,28 @@ _WORDS = r"(?:(?!(?:too|much|more|it)\b)[a-z-]{1,20} ){0,4}?"
 _ZH_TAKE = r"(?:吃|服用?|注射|打|使用|用|开)(?:了|着|的是|过)?"
 
 
-def _any(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+_AMOUNTS = re.compile(rf"[\d, -](?:{UNITS}|{PIECES})\b", re.IGNORECASE)
+"""An amount is a number and one of these."""
+_ZH = re.compile("[\u4e00-\u9fff]")
+_ILL = (
+    "diabetes|hypertension|pressure|asthma|epilepsy|seizures|glaucoma|ulcer|heart|artery|fibrillation|fib|stroke|copd"
+    "|hepatitis|disease|failure|cirrhosis|pacemaker|hiv|mophilia"
+)
 
 
-def _stopped(named: str, chinese: str) -> tuple[re.Pattern[str], ...]:
-    return _any(
-        rf"\b(?:stop|stopped|hold|held|discontinued?|c[ao]me off|taken off|off) {_WORDS}({named})\b",
-        rf"(?:停用|停服|停了|停|不再(?:服用|吃))({chinese})",
+def _words(hints: str | re.Pattern[str], pattern: str) -> Words:
+    """`hints` with bars between them."""
+    first = tuple(hints.split("|")) if isinstance(hints, str) else hints
+    return Words(re.compile(pattern, re.IGNORECASE), first)
+
+
+def _stopped(named: str, chinese: str) -> tuple[Words, ...]:
+    return (
+        _words(
+            "stop|hold|held|discontinue| off|off ",
+            rf"\b(?:stop|stopped|hold|held|discontinued?|c[ao]me off|taken off|off) {_WORDS}({named})\b",
+        ),
+        _words("停|不再", rf"(?:停用|停服|停了|停|不再(?:服用|吃))({chinese})"),
     )
 
 
@@ -93,15 +128,22 @@ KINDS = (
         "allergy to {}",
         "allergies",
         9,
-        _any(
-            rf"\b(?:allerg(?:ic|y|ies)(?: reaction)?|intoleran(?:t|ce)) to {_THINGS}",
-            rf"\breactions? (?:to|with) (?:the )?({NAMED_DRUGS}|contrast|latex)\b",
-            rf"\b({_THING}) (?:allergy|intoleran(?:t|ce))\b",
-            rf"\b(?:hives|rash|swells?|swelling|break out)\b[^.?!\n]{{0,20}}?\b(?:from|eat|take|took) {_THINGS}",
-            r"\ballergies\b|\ballergic\b(?! rhinitis)",
-            r"对([^对，,。；\s]{1,20}?)(?:类?药物?)?(?:严重|有点|也|都|会|没有|并|不|很)*过敏",
-            rf"({ZH_DRUGS}|花生|海鲜|鸡蛋|牛奶|花粉|碘|造影剂|酒精|乳胶|芒果)过敏",
-            "过敏史|药物过敏|不过敏|没有过敏",
+        (
+            _words(
+                "allerg|intoleran", rf"\b(?:allerg(?:ic|y|ies)(?: reaction)?|intoleran(?:t|ce)) to {_THINGS}"
+            ),
+            _words("reaction", rf"\breactions? (?:to|with) (?:the )?({NAMED_DRUGS}|contrast|latex)\b"),
+            _words("allergy|intoleran", rf"\b({_THING}) (?:allergy|intoleran(?:t|ce))\b"),
+            _words(
+                "hives|rash|swell|break out",
+                rf"\b(?:hives|rash|swells?|swelling|break out)\b[^.?!\n]{{0,20}}?\b(?:from|eat|take|took) {_THINGS}",
+            ),
+            _words("allerg", r"\ballergies\b|\ballergic\b(?! rhinitis)"),
+            _words(
+                "过敏", r"对([^对，,。；\s]{1,20}?)(?:类?药物?)?(?:严重|有点|也|都|会|没有|并|不|很)*过敏"
+            ),
+            _words("过敏", rf"({ZH_DRUGS}|花生|海鲜|鸡蛋|牛奶|花粉|碘|造影剂|酒精|乳胶|芒果)过敏"),
+            _words("过敏", "过敏史|药物过敏|不过敏|没有过敏"),
         ),
         must_keep=True,
     ),
@@ -109,11 +151,17 @@ KINDS = (
         "not to take {}",
         "",
         8,
-        _any(
-            rf"\b(?:{CANNOT}) (?:tak(?:e|ing)|us(?:e|ing)|tolerate|have) {_WORDS}{_DRUG_LIST}\b",
-            rf"\bavoid(?:ing|ed)? {_WORDS}{_DRUG_LIST}\b",
-            r"\b([a-z-]{4,24}) (?:is|are|was) contraindicated\b",
-            rf"(?:禁用|忌用|慎用|避免(?:使用|服用)|不(?:能|可以?|要|得|宜)再?(?:服用|使用|用|吃|服))({ZH_DRUGS})",
+        (
+            _words(
+                "tak|us|tolerate|have",
+                rf"\b(?:{CANNOT}) (?:tak(?:e|ing)|us(?:e|ing)|tolerate|have) {_WORDS}{_DRUG_LIST}\b",
+            ),
+            _words("avoid", rf"\bavoid(?:ing|ed)? {_WORDS}{_DRUG_LIST}\b"),
+            _words("contraindicated", r"\b([a-z-]{4,24}) (?:is|are|was) contraindicated\b"),
+            _words(
+                "禁用|忌用|慎用|避免|不",
+                rf"(?:禁用|忌用|慎用|避免(?:使用|服用)|不(?:能|可以?|要|得|宜)再?(?:服用|使用|用|吃|服))({ZH_DRUGS})",
+            ),
         ),
         must_keep=True,
         denied=False,
@@ -122,20 +170,35 @@ KINDS = (
         "pregnancy",
         "",
         8,
-        _any(
-            r"(?:['’]m|\b(?:am|is|not|currently|weeks?|months?|get|become)) (?:[a-z]{1,10} )?pregnant\b"
-            r"|\bexpecting a baby\b|\btrying to conceive\b|怀孕|妊娠|备孕|怀上|未孕",
+        (
+            _words(
+                "pregnant|a baby|to conceive|怀孕|妊娠|备孕|怀上|未孕",
+                r"(?:['’]m|\b(?:am|is|not|currently|weeks?|months?|get|become)) (?:[a-z]{1,10} )?pregnant\b"
+                r"|\bexpecting a baby\b|\btrying to conceive\b|怀孕|妊娠|备孕|怀上|未孕",
+            ),
         ),
         must_keep=True,
     ),
-    Kind("breastfeeding", "", 8, _any(r"\bbreast-?feed(?:s|ing)?\b|\blactating\b|哺乳"), must_keep=True),
+    Kind(
+        "breastfeeding",
+        "",
+        8,
+        (_words("breast|lactating|哺乳", r"\bbreast-?feed(?:s|ing)?\b|\blactating\b|哺乳"),),
+        must_keep=True,
+    ),
     Kind(
         "dose limit of {}",
         "dose limit",
         6,
-        _any(
-            rf"\b(?:no more than|not (?:to )?exceed|at most|max(?:imum)?|up to) {AMOUNT}(?: of ({_DRUG}))?",
-            rf"({ZH_DRUGS})?[^。？！\n]{{0,8}}(?:最多|不(?:得|能|可以?|要)?超过|至多)[^。？！，\n]{{0,8}}{ZH_AMOUNT}",
+        (
+            _words(
+                "no more than|exceed|at most|max|up to",
+                rf"\b(?:no more than|not (?:to )?exceed|at most|max(?:imum)?|up to) {AMOUNT}(?: of ({_DRUG}))?",
+            ),
+            _words(
+                "最多|超过|至多",
+                rf"({ZH_DRUGS})?[^。？！\n]{{0,8}}(?:最多|不(?:得|能|可以?|要)?超过|至多)[^。？！，\n]{{0,8}}{ZH_AMOUNT}",
+            ),
         ),
         denied=False,
     ),
@@ -144,10 +207,13 @@ KINDS = (
         "blood thinner {}",
         "blood thinners",
         6,
-        _any(
-            rf"\b(?:takes?|taking|on|uses?) (?:the |my |her |his )?({BLOOD_THINNERS})\b(?![ ,]{{1,3}}{AMOUNT})",
-            r"\bblood[- ]thinn(?:er|ing)s?\b|\banticoagulants?\b|抗凝药?",
-            rf"{_ZH_TAKE}({ZH_BLOOD_THINNERS})(?!{ZH_AMOUNT})",
+        (
+            _words(
+                BLOOD_THINNERS,
+                rf"\b(?:takes?|taking|on|uses?) (?:the |my |her |his )?({BLOOD_THINNERS})\b(?![ ,]{{1,3}}{AMOUNT})",
+            ),
+            _words("blood|anticoagulant|抗凝", r"\bblood[- ]thinn(?:er|ing)s?\b|\banticoagulants?\b|抗凝药?"),
+            _words(ZH_BLOOD_THINNERS, rf"{_ZH_TAKE}({ZH_BLOOD_THINNERS})(?!{ZH_AMOUNT})"),
         ),
     ),
     Kind("drug {}", "", 5, _stopped(NAMED_DRUGS, ZH_DRUGS), brief=True, denied=True),
@@ -155,11 +221,14 @@ KINDS = (
         "drug {}",
         "",
         5,
-        _any(
-            rf"\b({_DRUG})[ ,]{{1,3}}{_BETWEEN}{AMOUNT}(?: to {AMOUNT})?{OFTEN}",
-            rf"{AMOUNT} of ({_DRUG})\b{OFTEN}",
-            rf"(?:{_ZH_TAKE}|^|[，,：:])({ZH_DRUGS}|(?:(?![吃服用打开])[\u4e00-\u9fff]){{2,8}}?)(?:片|胶囊)?[，, ]?"
-            rf"(?:每次|一次|每[天日]|一天)?{ZH_AMOUNT}{ZH_OFTEN}",
+        (
+            _words(_AMOUNTS, rf"\b({_DRUG})[ ,]{{1,3}}{_BETWEEN}{AMOUNT}(?: to {AMOUNT})?{OFTEN}"),
+            _words(_AMOUNTS, rf"{AMOUNT} of ({_DRUG})\b{OFTEN}"),
+            _words(
+                _ZH,
+                rf"(?:{_ZH_TAKE}|^|[，,：:])({ZH_DRUGS}|(?:(?![吃服用打开])[\u4e00-\u9fff]){{2,8}}?)(?:片|胶囊)?[，, ]?"
+                rf"(?:每次|一次|每[天日]|一天)?{ZH_AMOUNT}{ZH_OFTEN}",
+            ),
         ),
         brief=True,
     ),
@@ -167,10 +236,15 @@ KINDS = (
         "condition {}",
         "",
         4,
-        _any(
-            r"\b(?:have|has|had|having|history of|diagnosed with|suffer(?:s|ed|ing)? from|denies|no|with|got) "
-            rf"(?:a |an |any |some |chronic )?({CONDITIONS})\b",
-            rf"(?:有|患|得了|得过|确诊|诊断为|没有|无|否认)(?:了|过|有)?({ZH_CONDITIONS})",
+        (
+            _words(
+                _ILL,
+                r"\b(?:have|has|had|having|history of|diagnosed with|suffer(?:s|ed|ing)? from|denies|no|with|got) "
+                rf"(?:a |an |any |some |chronic )?({CONDITIONS})\b",
+            ),
+            _words(
+                ZH_CONDITIONS, rf"(?:有|患|得了|得过|确诊|诊断为|没有|无|否认)(?:了|过|有)?({ZH_CONDITIONS})"
+            ),
         ),
     ),
 )

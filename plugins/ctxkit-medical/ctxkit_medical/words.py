@@ -14,7 +14,9 @@ __all__ = [
     "NOT",
     "NUMBER_WORDS",
     "OFTEN",
+    "PIECES",
     "STRENGTH",
+    "UNITS",
     "ZH_AMOUNT",
     "ZH_BLOOD_THINNERS",
     "ZH_CONDITIONS",
@@ -59,10 +61,10 @@ NUMBER_WORDS = (
     "|ninety|hundred|thousand|half|point"
 )
 _NUMBER = rf"(?:\d[\d,]*(?:\.\d+)?|(?:an? )?(?:(?:{NUMBER_WORDS})\b[ -]?){{1,4}})"
-STRENGTH = (
-    rf"{_NUMBER} ?(?:mg|m g|milligrams?|mcg|m c g|micrograms?|µg|grams?|ml|milliliters?|iu|units?|puffs?)\b"
-)
-AMOUNT = rf"\b(?:{STRENGTH}|{_NUMBER} ?(?:g|tablets?|pills?|capsules?|drops?)\b)"
+UNITS = "mg|m g|milligrams?|mcg|m c g|micrograms?|µg|grams?|ml|milliliters?|iu|units?|puffs?"
+PIECES = "g|tablets?|pills?|capsules?|drops?"
+STRENGTH = rf"{_NUMBER} ?(?:{UNITS})\b"
+AMOUNT = rf"\b(?:{STRENGTH}|{_NUMBER} ?(?:{PIECES})\b)"
 OFTEN = (
     r"(?:[ ,]{1,3}(?:(?:once|twice|(?:one|two|three|four|\d) times)(?: (?:a|per|each|every))?(?: (?:day|daily|week))?"
     r"|daily|weekly|nightly|(?:a|per|each|every) (?:day|night|morning|evening|week|other day)"

@@ -1,0 +1,46 @@
+"""Popping: the newest entry taken back, as if it had never arrived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ctxkit.core.arrivals import OpenCalls
+from ctxkit.core.items import Item
+from ctxkit.core.state import Meter, OpenCall, State, ledger_of, opens_turn
+
+__all__ = ["newest", "without"]
+
+
+def newest(state: State) -> Item | None:
+    """The newest entry that arrived and is still there (or the one it was merged into), None when there is none."""
+    there = (item for item in state.items if not item.synthetic)
+    return max(there, key=_last_id, default=None)
+
+
+def _last_id(item: Item) -> int:
+    return max(item.id, *(span.stop - 1 for span in item.stands_for), item.id)
+
+
+def without(state: State, item: Item, meter: Meter) -> State:
+    """The state without its newest entry: calls that it made are gone, calls that it answered are open again."""
+    items = tuple(each for each in state.items if each is not item)
+    unit = [each for each in items if each.unit == item.unit]
+    others = tuple(call for call in state.open if call.unit != item.unit)
+    return replace(
+        state,
+        items=items,
+        ledger=ledger_of(items),
+        turn=item.turn - 1 if opens_turn(item) else state.turn,
+        open=tuple(sorted((*others, *_open_in(unit, meter)), key=lambda call: call.unit)),
+        pins=tuple(pin for pin in state.pins if unit or pin.unit != item.unit),
+    )
+
+
+def _open_in(unit: list[Item], meter: Meter) -> list[OpenCall]:
+    """The calls of a unit that nothing in it answers."""
+    calls = OpenCalls([OpenCall(call, each.unit, each.turn) for each in unit for call in each.shape.calls])
+    for each in unit:
+        if each.shape.results:
+            for result in meter.read(each.raw)[0].results:
+                calls.take(result)
+    return list(calls)

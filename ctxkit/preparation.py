@@ -1,0 +1,292 @@
+"""Preparation: what a conversation is prepared with, and how a request is made: gather, select, compress, structure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ctxkit.archive import NotLoaded
+from ctxkit.checks import request_failures
+from ctxkit.core.budget import Budget
+from ctxkit.core.edits import Failure
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter, State
+from ctxkit.core.view import View
+from ctxkit.engine import Outcome, check_fits, compact
+from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
+from ctxkit.history import History, Snapshot, Step
+from ctxkit.hooks import Called
+from ctxkit.jsons import copied, taken_in
+from ctxkit.models.models import Models
+from ctxkit.models.question import Ask
+from ctxkit.presets import find_preset
+from ctxkit.providers import FormatName, provider
+from ctxkit.providers.foreign import refuse_other_vendor
+from ctxkit.registry import strategy_of
+from ctxkit.report import Report
+from ctxkit.strategy import CompressionStrategy, Services
+from ctxkit.telling import Telling
+from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
+from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
+
+__all__ = ["Added", "Commit", "Done", "Preparation", "Request"]
+
+RESERVED = ("system", "profile", "tools")
+"""Regions that are filled by what messages are, and by `remember` and `prepare(tools=...)`."""
+
+Commit = Callable[[Outcome, int], Awaitable[Step | None]]
+"""Takes a compaction over that was planned on the version of a snapshot; None when that cannot be."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to send.
+
+    Attributes:
+        messages: the history in the provider's own JSON (`input` in Responses, `contents` in Gemini); a copy.
+        system: the system text for Anthropic and Gemini, the `instructions` for Responses; None without one.
+    """
+
+    messages: list[Entry]
+    system: Any
+    _telling: Telling = field(repr=False, compare=False)
+
+    @property
+    def report(self) -> Report:
+        """What was done and why."""
+        return self._telling.report
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a caller adds, checked and copied: entries, system text beside them, their region, calls that wait."""
+
+    entries: list[Entry]
+    system: Any
+    region: str
+    waiting: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The conversation that a request is made from, and the compaction that led to it, if there was one."""
+
+    view: View
+    selected: Selected
+    outcome: Outcome | None = None
+
+
+class Preparation:
+    """Format, budget, counter, strategy and triggers of one conversation, with its history; see `ContextManager` for
+    the arguments.
+
+    Raises:
+        ConfigError: an unknown format or strategy, or settings that contradict each other.
+    """
+
+    def __init__(
+        self,
+        format: FormatName,
+        budget: Budget | Mapping[str, Any] | None = None,
+        strategy: str | CompressionStrategy | Mapping[str, Any] = "hybrid",
+        *,
+        model: str | None = None,
+        counter: TokenCounter | None = None,
+        ask: Ask | None = None,
+        reasoning: Literal["strip", "keep", "refuse"] | None = None,
+        repair: bool = False,
+        strict: bool = False,
+    ) -> None:
+        self._settings: dict[str, Any] = {
+            "format": format,
+            "budget": budget,
+            "model": model,
+            "counter": counter,
+        }
+        self._settings |= {"ask": ask, "reasoning": reasoning, "repair": repair, "strict": strict}
+        if reasoning not in (None, "strip", "keep", "refuse"):
+            raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
+        if model is not None and not isinstance(model, str):
+            raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
+        self.provider = provider(format)
+        self.budget = _budget(budget, model)
+        self.hooks = Called()
+        self.counter = counter or (self.hooks.counter_for(model) if model else None) or counter_for(model)
+        known = find_preset(model) if model is not None else None
+        policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
+        meter = Meter(self.provider, self.counter.count)
+        self.history = History(meter, reasoning=policy, repair=repair)
+        self.models = Models(ask)
+        self.services = Services(
+            self.history.original, strict=strict, models=self.models, hooks=self.hooks, model=model
+        )
+        self.strategy = strategy_of(strategy)
+        self.triggers = Triggers()
+        self.last: Telling | None = None
+        self.usage = UsageRatio()
+
+    def again(self) -> Preparation:
+        """The same for another conversation."""
+        return Preparation(**self._settings, strategy=self.strategy)
+
+    def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
+        """Compact by another strategy from now on."""
+        self.strategy = strategy_of(strategy)
+        self.triggers.reset()
+        self.services.disabled.clear()
+
+    def observe_usage(self, input_tokens: int) -> None:
+        """Learn from what the provider counted for the last request.
+
+        Raises:
+            ConfigError: not a number of tokens.
+        """
+        if not isinstance(input_tokens, int) or input_tokens < 0:
+            raise ConfigError(f"usage is a number of tokens, not {input_tokens!r:.60}", path="input_tokens")
+        if self.last is not None:
+            self.usage = self.usage.observe("", self.last.view.tokens, input_tokens)
+
+    def added(self, messages: object, system: Any, region: str, waiting: Iterable[str]) -> Added:
+        """What a caller adds, checked and copied.
+
+        Raises:
+            ProviderFormatError: something is not of the format.
+            ConfigError: a region that only ctxkit itself fills, or `waiting` that holds no ids.
+        """
+        if not isinstance(region, str) or region in RESERVED:
+            raise ConfigError(f"messages cannot be put into the region {region!r:.60}", path="region")
+        if not isinstance(waiting, Iterable):
+            raise ConfigError(f"waiting holds ids of calls, not {waiting!r:.60}", path="waiting")
+        calls = (waiting,) if isinstance(waiting, str) else tuple(waiting)
+        if not all(isinstance(each, str) for each in calls):
+            raise ConfigError("waiting holds ids of calls, which are texts", path="waiting")
+        name = self.provider.name
+        if system is not None and name == "openai-chat":
+            raise ProviderFormatError(
+                "the system text is a message in the list, {'role': 'system', 'content': ...}",
+                format=name,
+                path="system",
+            )
+        given = messages if isinstance(messages, list | tuple) else [messages]
+        for message in given:
+            refuse_other_vendor(message, name)
+        dumped = (entry for message in given for entry in self.provider.dump(message))
+        entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
+        beside = taken_in(system, format=name, path="system")
+        return Added(entries, beside, region, calls)
+
+    # Gather, select, compress, structure: how a request is made
+
+    def tools(self, tools: Any) -> Step | None:
+        """The step that remembers the tool schemas that go along, None for none and for the same as before."""
+        if tools is None:
+            return None
+        return self.history.using_tools(taken_in(tools, format=self.provider.name, path="tools"))
+
+    def select(self, snapshot: Snapshot) -> Done:
+        """Whether all of it goes out as it is, or why it has to be compressed."""
+        view = self.view(snapshot.state)
+        return Done(view, self.triggers.select(view))
+
+    async def compress(self, snapshot: Snapshot, commit: Commit, *, asked: bool = False) -> Done:
+        """A compaction, committed; considered anew when the conversation was compacted or restored meanwhile.
+
+        Raises:
+            BudgetExceededError: what must stay is larger than the budget.
+            StrategyError: a strategy failed, and `strict` is set.
+        """
+        while True:
+            view = self.view(snapshot.state)
+            selected = ASKED if asked else self.triggers.select(view)
+            if not selected.wanted:
+                return Done(view, selected)
+            outcome = await self.planned(view, selected)
+            if outcome.refused or (not asked and outcome.after.tokens > view.budget.limit):
+                self.history.do(lambda made=outcome: self.history.attempting(made))  # type: ignore[misc]
+            if not asked:
+                check_fits(outcome.after, outcome.failures)
+            if outcome.refused or await commit(outcome, snapshot.version) is not None:
+                self.triggers.compacted(outcome, by_tokens=by_tokens(view, selected))
+                return Done(outcome.after, selected, outcome)
+            snapshot = self.history.snapshot()
+
+    async def planned(self, view: View, selected: Selected) -> Outcome:
+        """A compaction as it would be; one that the tokens did not start need not gain much.
+
+        Raises:
+            NotLoaded: a strategy wanted originals that have not been read from their store.
+        """
+        budget = view.budget
+        least_gain = budget.least_gain if by_tokens(view, selected) else budget.min_gain or 0
+        view = replace(view, past=tuple(self.history.archive.past))
+        outcome = await compact(view, self.strategy, self.services, least_gain=least_gain)
+        if self.history.archive.missed:
+            raise NotLoaded(self.history.archive.missed)
+        return outcome
+
+    def checked(self, done: Done) -> tuple[Failure, ...]:
+        """What is wrong with the request that is about to be made.
+
+        Raises:
+            BudgetExceededError: it is over its budget.
+            StrategyError: something is wrong with it, and `strict` is set.
+        """
+        check_fits(done.view, done.outcome.failures if done.outcome else ())
+        wrong = request_failures(done.view, self.hooks)
+        if wrong and self.services.strict:
+            raise StrategyError(f"{wrong[0].by}: {wrong[0].why}", kind=wrong[0].by)
+        return wrong
+
+    def structured(self, done: Done, wrong: tuple[Failure, ...], started: float) -> Request:
+        """The messages in wire order, with the report on them."""
+        state = done.view.state
+        return Request(self.history.entries(state), copied(state.system), self.tell(done, started, wrong))
+
+    def view(self, state: State) -> View:
+        """A state with its limits; hard limits hold for the provider's own count, at the high end of what was seen."""
+        budget = self.budget.scaled(max(1.0, self.usage.ratio("").high))
+        return View(state, budget, self.history.setting)
+
+    # What there is to say
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the last request or compaction, None before the first."""
+        return self.last.report if self.last is not None else None
+
+    def tell(self, done: Done, started: float, wrong: tuple[Failure, ...] = ()) -> Telling:
+        """What there is to say since the last report; observers hear of a compaction."""
+        self.last = self.told(done, self.history.announced(), started, wrong).observed()
+        return self.last
+
+    def told(
+        self, done: Done, announced: tuple[str, ...], started: float, wrong: tuple[Failure, ...] = ()
+    ) -> Telling:
+        """What there is to say of a request."""
+        spent = time.perf_counter() - started
+        failures = (*(Failure(*each) for each in self.hooks.drained()), *wrong)
+        return Telling(
+            done.view,
+            done.outcome,
+            done.selected.why,
+            announced,
+            self.counter,
+            spent,
+            failures,
+            self.models.drained(),
+        )
+
+
+def _budget(given: Budget | Mapping[str, Any] | None, model: str | None) -> Budget:
+    if isinstance(given, Budget):
+        return given
+    if given is None and model is not None:
+        return Budget.for_model(model)
+    if not isinstance(given, Mapping):
+        shown = f"{given!r:.60}"
+        raise ConfigError(
+            f"a budget is a Budget or a table such as {{'window': 8000}}, not {shown}", path="budget"
+        )
+    return Budget(**given)

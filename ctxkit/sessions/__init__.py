@@ -1,0 +1,1 @@
+"""Sessions: conversations as append-only logs in a store, safe under concurrency and crashes."""

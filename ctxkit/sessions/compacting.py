@@ -1,0 +1,173 @@
+"""Compacting: a compaction of a session, without a lock on it, by one worker at a time, beside the conversation or before
+a request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from ctxkit.archive import NotLoaded
+from ctxkit.engine import Outcome
+from ctxkit.errors import StoreError
+from ctxkit.history import Snapshot, Step
+from ctxkit.preparation import Done, Preparation
+from ctxkit.report import Report, told
+from ctxkit.sessions.log import Log
+from ctxkit.sessions.records import Record
+from ctxkit.triggers import ASKED, Selected
+
+__all__ = ["Compacting"]
+
+T = TypeVar("T")
+
+LEASE_S = 30.0
+"""Seconds for which a worker has a compaction for itself; renewed while it is at it."""
+
+NAME = "compaction"
+"""The lease that a worker takes to compact."""
+
+
+class Compacting:
+    """What compacts one session.
+
+    A compaction is planned on the conversation as it was, with no lock. It is written only if what it covers is
+    still there; what came meanwhile stays behind it. A lease keeps two workers from paying for the same summary.
+
+    Args:
+        background: compact beside the conversation while a request still fits its budget.
+    """
+
+    def __init__(self, log: Log, preparation: Preparation, *, background: bool) -> None:
+        self._log = log
+        self._history = preparation.history
+        self._preparation = preparation
+        self._background = background
+        self._worker = uuid.uuid4().hex
+        self._task: asyncio.Task[Report] | None = None
+
+    async def before_request(self, snapshot: Snapshot) -> Done:
+        """The conversation that a request is made from: as it is, or compacted where that is due."""
+        done = self._preparation.select(snapshot)
+        while done.selected.wanted:
+            fits = done.view.tokens <= done.view.budget.limit
+            if fits and self._background:
+                self.in_background()
+                return _as_it_is(done, "it is compacted in the background")
+            async with self._leased() as ours:
+                if ours:
+                    return await self._compress(snapshot, asked=False)
+            if fits:
+                return _as_it_is(done, "another worker compacts")
+            await self._others_done()
+            snapshot = self._history.snapshot()
+            done = self._preparation.select(snapshot)
+        return done
+
+    async def now(self) -> Report:
+        """A compaction, whatever the triggers say; a worker that is at it is waited for."""
+        started = time.perf_counter()
+        while True:
+            await self._log.refresh()
+            async with self._leased() as ours:
+                if ours:
+                    done = await self._compress(self._history.snapshot(), asked=True)
+                    return self._preparation.tell(done, started).report
+            await self._others_done()
+
+    def in_background(self) -> asyncio.Task[Report]:
+        """A compaction beside the conversation: the task that does it, the one that is at it if there is one."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self.now())
+            self._task.add_done_callback(self._tell_failure)
+        return self._task
+
+    def _tell_failure(self, task: asyncio.Task[Report]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._history.announce(f"the compaction in the background failed: {error}")
+
+    async def settled(self) -> None:
+        """Wait for the compaction in the background, if there is one."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def preview(self) -> Report:
+        """What a compaction would do."""
+        started = time.perf_counter()
+        view = self._preparation.view(self._history.state)
+        outcome = await self._paged(lambda: self._preparation.planned(view, ASKED))
+        done = Done(outcome.after, Selected("a preview", True), outcome)
+        return self._preparation.told(done, (), started).report
+
+    async def _compress(self, snapshot: Snapshot, *, asked: bool) -> Done:
+        """A compaction; made anew with the originals that a strategy wanted and that lay in the store."""
+        return await self._paged(
+            lambda: self._preparation.compress(snapshot, self._commit, asked=asked),
+        )
+
+    async def _paged(self, work: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            try:
+                return await work()
+            except NotLoaded as missing:
+                await self._log.load(missing.ids)
+
+    async def _commit(self, outcome: Outcome, version: int) -> Step | None:
+        def made(at: float) -> Record | None:
+            step = self._history.committing(outcome, version)
+            return None if step is None else Record(step.kind, at, step, self._told(outcome))
+
+        record = await self._log.write(made)
+        return record.step if record is not None else None
+
+    def _told(self, outcome: Outcome) -> dict[str, Any]:
+        """What a record says of a compaction: by which strategy, with which edits, and what failed."""
+        return {
+            "strategy": self._preparation.strategy.kind,
+            "tokens": [outcome.before.tokens, outcome.after.tokens],
+            "edits": [told(each).model_dump(mode="json") for each in outcome.after.applied],
+            "failures": [f"{each.by}: {each.why}" for each in outcome.failures],
+        }
+
+    @asynccontextmanager
+    async def _leased(self) -> AsyncIterator[bool]:
+        """Have the compaction of this session for oneself; False when another worker has it."""
+        if not await self._lease():
+            yield False
+            return
+        renewing = asyncio.create_task(self._renew())
+        try:
+            yield True
+        finally:
+            renewing.cancel()
+            await asyncio.shield(self._release())
+
+    async def _lease(self) -> bool:
+        return await self._log.store.lease(self._log.id, NAME, self._worker, LEASE_S)
+
+    async def _release(self) -> None:
+        with suppress(StoreError):  # then the lease runs out by itself
+            await self._log.store.release(self._log.id, NAME, self._worker)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            with suppress(StoreError):  # there are two more tries before it runs out
+                await self._lease()
+
+    async def _others_done(self) -> None:
+        """Wait until no other worker compacts, and read what came of it."""
+        pause = 0.02
+        while not await self._lease():
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.5)
+        await self._release()
+        await self._log.refresh()
+
+
+def _as_it_is(done: Done, why: str) -> Done:
+    return Done(done.view, Selected(f"none: {done.selected.why}; {why}", False))

@@ -1,0 +1,247 @@
+"""Log: the records of one session, as one worker knows them; reads them, folds them, writes behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+from ctxkit.archive import NotLoaded
+from ctxkit.core.provider import Provider
+from ctxkit.errors import ConfigError, ConflictError, CtxkitError, StoreError
+from ctxkit.history import History
+from ctxkit.sessions.book import Book
+from ctxkit.sessions.changes import Json
+from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
+from ctxkit.sessions.records import Record, arrived_in, erased, record_bytes, record_from, to_bytes, told_in
+from ctxkit.sessions.store import Store
+
+__all__ = ["Log"]
+
+T = TypeVar("T")
+
+ATTEMPTS = 4
+"""Times that a write is tried when the store fails; each has the same key, so that it counts once."""
+
+LONGEST_PAUSE_S = 0.1
+"""Longest pause after a lost race; the pauses are random and double, so that many writers get through."""
+
+CHECKPOINT_RECORDS = 500
+"""Records after which a checkpoint is made, if they have as many bytes as the last checkpoint had."""
+
+
+class Log:
+    """The log of one session.
+
+    What a caller wants to write is made as records from the conversation as it is, written behind the position up to
+    which the log was read, and only then folded. When somebody else was first, what they wrote is read and folded, and
+    the records are made anew.
+
+    Args:
+        store: where the log is kept.
+        id: the session.
+        history: a new one; the log is folded into it.
+        provider: the wire format.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self, store: Store, id: str, history: History, provider: Provider, clock: Callable[[], float]
+    ) -> None:
+        self.store = store
+        self.id = id
+        self.history = history
+        self.book = Book()
+        self.position = 0
+        self._provider = provider
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._unsure = True
+        self._since_checkpoint = [0, 0]
+        self._checkpoint_size = 0
+
+    async def open(self, *, upto: int | None = None) -> None:
+        """Read the log, as far as a position; from the newest checkpoint on."""
+        kept = await self.store.checkpoint(self.id, upto=upto)
+        if kept is not None:
+            position, body = kept
+            book = restore_checkpoint(body, self.history, session=self.id)
+            if book is not None:
+                self.book, self.position, self._checkpoint_size = book, position, len(body)
+        await self._catch_up(upto)
+        self._check_format()
+
+    def _check_format(self) -> None:
+        if self.book.format not in ("", self._provider.name):
+            raise ConfigError(
+                f"session {self.id!r} holds messages of the format {self.book.format}, not {self._provider.name}",
+                path="format",
+            )
+
+    async def refresh(self) -> None:
+        """Read what others have written since."""
+        async with self._lock:
+            await self._catch_up()
+
+    async def _catch_up(self, upto: int | None = None) -> None:
+        for body in await self.store.read(self.id, after=self.position, upto=upto):
+            self._take(record_from(body, self.history.state, session=self.id), len(body))
+        self._unsure = False
+
+    def _take(self, record: Record, size: int) -> None:
+        self.position += 1
+        self.book.fold(record, self.position, self._provider)
+        if record.step is not None:
+            self.history.take(record.step)
+        self._since_checkpoint[0] += 1
+        self._since_checkpoint[1] += size
+
+    async def write(self, make: Callable[[float], Record | None], *, key: str = "") -> Record | None:
+        """Write the record that `make` makes from the conversation as it is, and fold it.
+
+        Args:
+            make: is given the time; it is called again when somebody else was first, or when originals had to be read.
+                None when there is nothing to write.
+            key: names this write; one that the session has seen before does nothing.
+
+        Returns:
+            What was written, None when there was nothing, or when the key was used before.
+
+        Raises:
+            SessionLimitError: the record or the session would be too large.
+            StoreError: the store failed again and again; it is not known whether the record was written.
+        """
+        async with self._lock:
+            if self._unsure:
+                await self._catch_up()
+            record = await self._written(make, key)
+            await self._make_checkpoint()
+            return record
+
+    async def _written(self, make: Callable[[float], Record | None], key: str) -> Record | None:
+        attempt, own = 0, key or uuid.uuid4().hex
+        while True:
+            record = await self._made(make)
+            if record is None:
+                return None
+            bodies = self._bodies(record)
+            self._unsure = True
+            try:
+                position = await self._append(bodies, own)
+            except ConflictError:
+                await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, LONGEST_PAUSE_S)))
+                attempt += 1
+                await self._catch_up()
+                continue
+            if key and not await self._wrote(bodies, position):
+                await self._catch_up()
+                return None
+            self._unsure = False
+            self._fold(record, bodies)
+            return record
+
+    async def _made(self, make: Callable[[float], Record | None]) -> Record | None:
+        """The record, made from the conversation as it is in the store where it cannot be made as it is here."""
+        while True:
+            position = self.position
+            try:
+                return await self.paged(lambda: make(self._clock()))
+            except CtxkitError:
+                await self._catch_up()
+                if self.position == position:
+                    raise
+
+    async def _wrote(self, bodies: Sequence[bytes], position: int) -> bool:
+        """Whether it is these records that a key has led to, not those of an earlier call."""
+        after = position - len(bodies)
+        return after == self.position and await self.store.read(self.id, after=after, upto=position) == [
+            *bodies
+        ]
+
+    def _bodies(self, record: Record) -> list[bytes]:
+        """The record as bytes, behind the one that begins the session if it is the first."""
+        body = record_bytes(record, self.history.state)
+        if self.position:
+            return [body]
+        begun = Record("session", record.at, data={"format": self._provider.name})
+        return [record_bytes(begun, self.history.state), body]
+
+    def _fold(self, record: Record, bodies: Sequence[bytes]) -> None:
+        if len(bodies) > 1:
+            self._take(Record("session", record.at, data={"format": self._provider.name}), len(bodies[0]))
+        self._take(record, len(bodies[-1]))
+
+    async def _append(self, bodies: Sequence[bytes], key: str) -> int:
+        for attempt in range(ATTEMPTS - 1):
+            try:
+                return await self.store.append(self.id, bodies, after=self.position, key=key)
+            except StoreError:
+                await asyncio.sleep(0.05 * 4**attempt)
+        return await self.store.append(self.id, bodies, after=self.position, key=key)
+
+    async def paged(self, work: Callable[[], T]) -> T:
+        """What some work comes to that may want originals which were not read yet."""
+        while True:
+            try:
+                return work()
+            except NotLoaded as missing:
+                await self.load(missing.ids)
+
+    async def load(self, ids: Iterable[int]) -> None:
+        """Read originals from the store."""
+        archive = self.history.archive
+        archive.missed.clear()
+        wanted = sorted({self.book.position_of(id) for id in ids})
+        for first, last in _runs(wanted):
+            for body in await self.store.read(self.id, after=first - 1, upto=last):
+                for item in arrived_in(told_in(body, session=self.id)):
+                    if item.id < archive.first:
+                        archive.read[item.id] = item
+
+    async def erase(self, ids: frozenset[int], placeholder: Json) -> None:
+        """Take what items said out of the log, for good; their places stay."""
+        first = min(self.book.position_of(id) for id in ids)
+        bodies = {}
+        for at, body in enumerate(await self.store.read(self.id, after=first - 1, upto=self.position), first):
+            told = told_in(body, session=self.id)
+            if erased(told, ids, placeholder):
+                bodies[at] = to_bytes(told)
+        await self._rewrite(bodies)
+
+    async def erase_before(self, position: int) -> None:
+        """Take everything out of the records before a position, for good, but for what began the session."""
+        bodies = {}
+        for at, body in enumerate(await self.store.read(self.id, upto=position - 1), 1):
+            told = told_in(body, session=self.id)
+            if told["kind"] not in ("session", "erased"):
+                bodies[at] = to_bytes({"v": told["v"], "kind": "erased", "at": told["at"]})
+        await self._rewrite(bodies)
+
+    async def _rewrite(self, bodies: dict[int, bytes]) -> None:
+        if bodies:
+            await self.store.rewrite(self.id, bodies)
+        await self.checkpoint()
+
+    async def _make_checkpoint(self) -> None:
+        records, size = self._since_checkpoint
+        if records >= CHECKPOINT_RECORDS and size >= self._checkpoint_size:
+            try:
+                await self.checkpoint()
+            except StoreError as error:
+                self.history.announce(f"no checkpoint could be written, the next write tries again: {error}")
+
+    async def checkpoint(self) -> None:
+        """Write a checkpoint of what was read so far."""
+        body = await self.paged(lambda: checkpoint_bytes(self.history, self.book))
+        await self.store.save_checkpoint(self.id, self.position, body)
+        self._since_checkpoint, self._checkpoint_size = [0, 0], len(body)
+
+
+def _runs(positions: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Neighbouring positions as (first, last)."""
+    for _, run in groupby(enumerate(positions), lambda pair: pair[1] - pair[0]):
+        numbers = [position for _, position in run]
+        yield numbers[0], numbers[-1]

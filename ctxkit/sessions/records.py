@@ -1,0 +1,213 @@
+"""Records: what happened to a session, as bytes for its log, in a format with a version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxkit.archive import Handles, Kept
+from ctxkit.core.edits import Failure
+from ctxkit.core.items import Item
+from ctxkit.core.state import State
+from ctxkit.core.view import Past
+from ctxkit.errors import SessionError
+from ctxkit.history import ERASES, Step
+from ctxkit.sessions.changes import Json, change, changed, item_from, item_json
+
+__all__ = [
+    "VERSION",
+    "Record",
+    "arrived_in",
+    "erased",
+    "kept_from",
+    "kept_json",
+    "past_from",
+    "past_json",
+    "record_bytes",
+    "record_from",
+    "to_bytes",
+    "told_in",
+]
+
+VERSION = 1
+"""Version of the format that is written. A log holds records of every version that its writers had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One entry of the log.
+
+    Attributes:
+        kind: what happened: the kind of its step; or "session" (it began), "draft", "delivered", "discarded", "name",
+            "fork", "child", "returned", "retention".
+        at: when, in seconds since 1970, by the clock of the writer.
+        step: what it did to the conversation, None for nothing.
+        data: what else is to be known of it, as JSON.
+    """
+
+    kind: str
+    at: float
+    step: Step | None = None
+    data: Json = field(default_factory=dict)
+
+
+def to_bytes(told: Any) -> bytes:
+    """JSON as bytes from which the same JSON is read: key order, number types and lone surrogates stay."""
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def told_in(body: bytes, *, session: str) -> Json:
+    """A record as the JSON of today's version.
+
+    Raises:
+        SessionError: it is no record, or was written by a newer version of ctxkit.
+    """
+    try:
+        told = json.loads(body.decode("utf-8", "surrogatepass"))
+        version = told["v"]
+        for number in range(version, VERSION):
+            told = MIGRATIONS[number](told)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SessionError(
+            f"a record of session {session!r} cannot be read: {_brief(error)}", session=session
+        ) from error
+    if version > VERSION:
+        raise SessionError(
+            f"session {session!r} was written by a newer version of ctxkit (records of version {version}, this one "
+            f"reads up to {VERSION}): upgrade ctxkit-core",
+            session=session,
+        )
+    return dict(told)
+
+
+MIGRATIONS: dict[int, Callable[[Json], Json]] = {}
+"""For each version before today's, what makes a record of the next version of one of its own."""
+
+
+def record_bytes(record: Record, before: State) -> bytes:
+    """A record as bytes; `before` is the conversation as its step found it."""
+    told: Json = {"v": VERSION, "kind": record.kind, "at": record.at}
+    if record.data:
+        told["data"] = record.data
+    if record.step is not None:
+        told["step"] = _step_json(record.step, before)
+    return to_bytes(told)
+
+
+def record_from(body: bytes, before: State, *, session: str) -> Record:
+    """The record that `record_bytes` wrote.
+
+    Raises:
+        SessionError: it is no record of today's or an earlier version, or none that can follow `before`.
+    """
+    told = told_in(body, session=session)
+    try:
+        step = _step_from(told["kind"], told["step"], before) if "step" in told else None
+        return Record(told["kind"], told["at"], step, told.get("data", {}))
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise SessionError(
+            f"a record of session {session!r} does not fit what is before it: {_brief(error)}; "
+            "`ctxkit session verify` tells where",
+            session=session,
+        ) from error
+
+
+def _step_json(step: Step, before: State) -> Json:
+    told: Json = {"change": change(_found(step.kind, before), step.state)}
+    if step.arrived:
+        there = {id(item) for item in step.state.items[-len(step.arrived) :]}
+        told["arrived"] = [item.id if id(item) in there else item_json(item) for item in step.arrived]
+    if step.kept:
+        told["kept"] = kept_json(step.kept)
+    if step.past is not None:
+        told["past"] = past_json(step.past)
+    told |= {name: value for name in ("popped", "sent") if (value := getattr(step, name)) is not None}
+    if step.announced:
+        told["announced"] = list(step.announced)
+    return told
+
+
+def _step_from(kind: str, told: Mapping[str, Any], before: State) -> Step:
+    state = changed(_found(kind, before), told["change"])
+    new = {item.id: item for item in state.items[-len(told["arrived"]) :]} if "arrived" in told else {}
+    return Step(
+        kind,
+        state,
+        arrived=tuple(
+            new[each] if isinstance(each, int) else item_from(each) for each in told.get("arrived", ())
+        ),
+        kept=kept_from(told.get("kept", ())),
+        past=past_from(told["past"]) if "past" in told else None,
+        popped=told.get("popped"),
+        sent=told.get("sent"),
+        announced=tuple(told.get("announced", ())),
+    )
+
+
+def _found(kind: str, before: State) -> State:
+    """What a step is told against: one that erases what was before must be read without it."""
+    return State() if kind in ERASES else before
+
+
+def arrived_in(told: Mapping[str, Any]) -> list[Item]:
+    """The items that a record says to have arrived, read without what is before it."""
+    return [item_from(each) for each in _arrived_json(told)]
+
+
+def _arrived_json(told: Mapping[str, Any]) -> Iterator[Json]:
+    step = told.get("step", {})
+    written = {each["id"]: each for each in step.get("change", {}).get("items", ()) if isinstance(each, dict)}
+    for each in step.get("arrived", ()):
+        yield written[each] if isinstance(each, int) else each
+
+
+def erased(told: Json, ids: frozenset[int], placeholder: Json) -> bool:
+    """Put `placeholder` in the place of what items said, wherever a record holds it; whether it held any."""
+    step = told.get("step", {})
+    places = [*step.get("change", {}).get("items", ()), *step.get("arrived", ())]
+    found = [each for each in places if isinstance(each, dict) and each["id"] in ids]
+    for each in found:
+        each["raw"] = placeholder
+    return bool(found)
+
+
+def kept_json(kept: Handles) -> list[Any]:
+    """What handles stand for, as JSON."""
+    return [
+        [handle, [[span.start, span.stop] for span in each.ids], *_trimmed((each.fate, each.by, each.why))]
+        for handle, each in kept
+    ]
+
+
+def _trimmed(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return texts if any(texts) else ()
+
+
+def kept_from(told: Any) -> Handles:
+    """The handles that `kept_json` wrote."""
+    return tuple(
+        (handle, Kept(tuple(range(*span) for span in spans), *texts)) for handle, spans, *texts in told
+    )
+
+
+def past_json(past: Past) -> Json:
+    """A compaction in figures, as JSON."""
+    failures = [[each.by, each.why, each.request, each.note] for each in past.failures]
+    return {**{name: getattr(past, name) for name in _PAST}, "failures": failures}
+
+
+def past_from(told: Mapping[str, Any]) -> Past:
+    """The figures that `past_json` wrote."""
+    failures = tuple(Failure(*each) for each in told["failures"])
+    return Past(**{**told, "failures": failures})
+
+
+_PAST = ("number", "tokens_before", "tokens_after", "turn")
+
+
+def _brief(error: Exception) -> str:
+    """What was wrong, without what the record says."""
+    return type(error).__name__

@@ -1,0 +1,1 @@
+"""The stores that come with ctxkit, one module each."""

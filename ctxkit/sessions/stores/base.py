@@ -1,0 +1,44 @@
+"""What stores share: being closed by `async with`, and what they say when they refuse."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from ctxkit.errors import ConflictError
+
+__all__ = ["Closing", "conflict", "no_such_position"]
+
+
+class Closing:
+    """Closed at the end of an `async with`."""
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def conflict(session: str, *, after: int, position: int) -> ConflictError:
+    """An append behind `after`, when the session stands at `position`."""
+    stands = f"stands at position {position}" if position else "is not there"
+    return ConflictError(
+        f"session {session!r} {stands}, the append was for behind {after}; read what is new and try again",
+        session=session,
+        position=position,
+    )
+
+
+def no_such_position(session: str, *, wrong: int, position: int) -> ConflictError:
+    """A rewrite at `wrong`, when the session stands at `position`."""
+    return ConflictError(
+        f"session {session!r} has {position} records, there is none at position {wrong}; nothing was rewritten",
+        session=session,
+        position=position,
+    )

@@ -1,0 +1,125 @@
+"""Known: texts in which exact values are looked up, many of them in time that grows with the texts alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from ctxkit.summaries.prose import normal
+from ctxkit.summaries.specifics import Kind, Specific, specifics
+
+__all__ = ["Known", "foreign", "is_checked", "missing", "replaced"]
+
+_CHECKED = frozenset(Kind) - {Kind.CONSTRAINT, Kind.COMMAND, Kind.DATE, Kind.TIME}
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_RUN = re.compile(r"[A-Za-z0-9]+")
+
+
+def foreign(summary: str, sources: Iterable[str]) -> tuple[str, ...]:
+    """Identifier-like specifics of a summary that stand in no source: invented, or with a character changed.
+
+    Identifiers, addresses, paths, phone numbers, versions and codes; sums of money by their number, so that
+    1,234.56 and 1234.56 are the same.
+    """
+    known = Known(sources)
+    return tuple(each.text for each in specifics(summary) if is_checked(each) and not known.has(each))
+
+
+def is_checked(specific: Specific) -> bool:
+    """Whether a specific is one that nobody can have worded: it is in a source, or it was invented."""
+    return specific.kind in _CHECKED
+
+
+def missing(summary: str, locked: Iterable[Specific]) -> tuple[Specific, ...]:
+    """Those of `locked` that do not stand in the summary verbatim, white space and the case of clauses aside."""
+    return Known((summary,)).missing(locked)
+
+
+class Known:
+    """Texts in which specifics are looked up. They are read once, however many are asked for."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts: Sequence[str] = tuple(texts)
+
+    def has(self, specific: Specific) -> bool:
+        """Whether a specific stands there, and not merely as a piece of a longer one."""
+        if any(True for _ in self._standing(specific.text)):
+            return True
+        match specific.kind:
+            case Kind.CONSTRAINT | Kind.COMMAND:
+                return normal(specific.text) in self._normal
+            case Kind.AMOUNT:
+                return _numbers(specific.text) <= self._numbers
+            case _:
+                return False
+
+    def missing(self, specifics: Iterable[Specific]) -> tuple[Specific, ...]:
+        """Those that do not stand there."""
+        return tuple(each for each in specifics if not self.has(each))
+
+    def where(self, specific: Specific) -> set[int]:
+        """The places of the texts in which a specific stands as it is."""
+        return set(self._standing(specific.text))
+
+    def _standing(self, piece: str) -> Iterator[int]:
+        """The places of the texts that have a piece, once for each time that it stands there.
+
+        It can only stand where the rarest of its runs of letters and digits does, since each ends where the piece
+        has another character, or at an edge, beside which none may be.
+        """
+        runs = [(match.start(), self._runs.get(match.group(), ())) for match in _RUN.finditer(piece)]
+        if not runs:
+            yield from (at for at, text in enumerate(self._texts) if piece in text)
+            return
+        offset, places = min(runs, key=lambda run: len(run[1]))
+        for at, start in places:
+            if _stands_at(piece, self._texts[at], start - offset):
+                yield at
+
+    @cached_property
+    def _runs(self) -> dict[str, list[tuple[int, int]]]:
+        """Where each run of letters and digits begins: the place of its text, and the character in it."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for at, text in enumerate(self._texts):
+            for match in _RUN.finditer(text):
+                found.setdefault(match.group(), []).append((at, match.start()))
+        return found
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return frozenset(each for text in self._texts for each in _numbers(text))
+
+    @cached_property
+    def _normal(self) -> str:
+        return "\n".join(normal(text) for text in self._texts)
+
+
+def replaced(text: str, piece: str, by: str) -> str:
+    """A text with another in each place where a piece stands, and not merely as a piece of something longer."""
+    kept, end = [], 0
+    at = text.find(piece)
+    while at >= 0:
+        if _stands_at(piece, text, at):
+            kept += [text[end:at], by]
+            end = at + len(piece)
+        at = text.find(piece, at + len(piece))
+    return "".join([*kept, text[end:]])
+
+
+def _stands_at(piece: str, text: str, at: int) -> bool:
+    """Whether `piece` stands at a place of a text with no letter or digit of its own sort directly beside it."""
+    end = at + len(piece)
+    if at < 0 or not text.startswith(piece, at):
+        return False
+    return not (_joins(text[at - 1 : at] if at else "", piece[0]) or _joins(text[end : end + 1], piece[-1]))
+
+
+def _joins(neighbour: str, edge: str) -> bool:
+    return neighbour.isascii() and neighbour.isalnum() and edge.isascii() and edge.isalnum()
+
+
+def _numbers(text: str) -> frozenset[str]:
+    """The numbers of a text without thousands separators and without zeros behind the point."""
+    plain = (match.group().replace(",", "") for match in _DIGITS.finditer(text))
+    return frozenset(each.rstrip("0").rstrip(".") if "." in each else each for each in plain)
