@@ -7,7 +7,8 @@ turns    window 8k, mean of 200 turns with the compactions among them, at 100, 1
          a turn against that at 100 messages, and, less tokenising its new items, against a deep copy of the request.
 trim     the same turn at 1,000 messages against langchain-core's `trim_messages` with the same token counter.
 memory   bytes that a message takes beyond its parsed JSON (a deep copy of it), by tracemalloc.
-hostile  1 MB of hostile text against 0.25 MB of the same: 4 is linear.
+hostile  1 MB of hostile text against 0.25 MB of the same: 4 is linear; and what `keep-key-facts` does with one message
+         of a user, counted in characters that plugins are asked about and in facts.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from typing import Any
 
-from ctxkit import Budget, ContextManager
+from ctxkit import Budget, ContextManager, Fact, Remember, Services, Speaker, View
 from ctxkit.core.state import Meter
+from ctxkit.hooks import Called
 from ctxkit.providers import provider
+from ctxkit.strategies.keep_key_facts import KeepKeyFacts
 from ctxkit.tokens import counter_for
 
 WINDOW = 8_000
@@ -167,6 +170,27 @@ def hostile() -> None:
     for name, make in kinds.items():
         small, large = (_hostile_turn(make(size)) for size in (250_000, 1_000_000))
         print(f"hostile {name:18} 1 MB takes {large / small:5.1f} x 0.25 MB ({large:.2f} s)")
+    said = "I am allergic to thing{0}. My order is W{0:07}, it must not be cancelled before May 4. "
+    asked = [_key_facts_work("".join(map(said.format, range(size // 88)))) for size in (250_000, 1_000_000)]
+    for what, small, large in zip(("characters asked about", "facts remembered"), *asked, strict=True):
+        print(f"hostile key facts, {what}: 1 MB takes {large / small:5.2f} x 0.25 MB ({large})")
+
+
+def _key_facts_work(text: str) -> tuple[int, int]:
+    """Characters that plugins are asked about, and facts that are remembered, of one message of a user."""
+    context = ContextManager("openai-chat", Budget(window=WINDOW), "keep-key-facts")
+    context.add([{"role": "user", "content": text}, {"role": "assistant", "content": "done"}])
+    context.add({"role": "user", "content": "and now?"})
+    asked: list[str] = []
+
+    class Counted(Called):
+        def _found(self, text: str, said_by: Speaker) -> Iterator[Fact]:
+            asked.append(text)
+            return super()._found(text, said_by)
+
+    view = View(context._history.state, Budget(window=WINDOW), context._history.setting)
+    plan = KeepKeyFacts().plan(view, Services(context._history.original, hooks=Counted()))
+    return sum(map(len, asked)), sum(isinstance(edit, Remember) for edit in plan.edits)
 
 
 def _hostile_turn(text: str) -> float:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ctxkit.errors import (
         BudgetExceededError,
         ConfigError,
+        ConflictError,
         ConversationError,
         CtxkitError,
         ModelCallError,
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
         PlanError,
         PlanRejected,
         ProviderFormatError,
+        SessionError,
+        SessionLimitError,
+        StoreError,
         StrategyError,
         UnknownHandleError,
         UnknownPluginError,
@@ -54,6 +58,16 @@ if TYPE_CHECKING:
     from ctxkit.models.question import Answer, Question
     from ctxkit.models.settings import ModelSettings
     from ctxkit.report import Report
+    from ctxkit.sessions.recalled import Moment
+    from ctxkit.sessions.session import Draft, Session
+    from ctxkit.sessions.store import Limits, SessionInfo, Store
+    from ctxkit.sessions.stores import open_store
+    from ctxkit.sessions.stores.encrypted import EncryptedStore
+    from ctxkit.sessions.stores.memory import MemoryStore
+    from ctxkit.sessions.stores.postgres import PostgresStore
+    from ctxkit.sessions.stores.redis import RedisStore
+    from ctxkit.sessions.stores.sqlite import SQLiteStore
+    from ctxkit.sessions.stores.tiered import TieredStore
     from ctxkit.strategy import CompressionStrategy, Services
 
 _HOMES = {
@@ -67,8 +81,9 @@ _HOMES = {
     "ctxkit.core.marks": ("marked",),
     "ctxkit.core.view": ("View",),
     "ctxkit.errors": (
-        "BudgetExceededError", "ConfigError", "ConversationError", "CtxkitError", "ModelCallError", "OpenCallsError",
-        "PlanError", "PlanRejected", "ProviderFormatError", "StrategyError", "UnknownHandleError", "UnknownPluginError",
+        "BudgetExceededError", "ConfigError", "ConflictError", "ConversationError", "CtxkitError", "ModelCallError",
+        "OpenCallsError", "PlanError", "PlanRejected", "ProviderFormatError", "SessionError", "SessionLimitError",
+        "StoreError", "StrategyError", "UnknownHandleError", "UnknownPluginError",
     ),
     "ctxkit.explain": ("Explanation",),
     "ctxkit.hooks": ("hook",),
@@ -76,6 +91,16 @@ _HOMES = {
     "ctxkit.models.question": ("Answer", "Question"),
     "ctxkit.models.settings": ("ModelSettings",),
     "ctxkit.report": ("Report",),
+    "ctxkit.sessions.recalled": ("Moment",),
+    "ctxkit.sessions.session": ("Draft", "Session"),
+    "ctxkit.sessions.store": ("Limits", "SessionInfo", "Store"),
+    "ctxkit.sessions.stores": ("open_store",),
+    "ctxkit.sessions.stores.encrypted": ("EncryptedStore",),
+    "ctxkit.sessions.stores.memory": ("MemoryStore",),
+    "ctxkit.sessions.stores.postgres": ("PostgresStore",),
+    "ctxkit.sessions.stores.redis": ("RedisStore",),
+    "ctxkit.sessions.stores.sqlite": ("SQLiteStore",),
+    "ctxkit.sessions.stores.tiered": ("TieredStore",),
     "ctxkit.strategy": ("CompressionStrategy", "Services"),
 }  # fmt: skip
 
@@ -88,16 +113,22 @@ __all__ = [
     "Close",
     "CompressionStrategy",
     "ConfigError",
+    "ConflictError",
     "ContextManager",
     "ConversationError",
     "CtxkitError",
+    "Draft",
     "Drop",
     "Edit",
+    "EncryptedStore",
     "Explanation",
     "Fact",
     "Item",
+    "Limits",
+    "MemoryStore",
     "ModelCallError",
     "ModelSettings",
+    "Moment",
     "OpenCallsError",
     "Part",
     "PartKind",
@@ -105,8 +136,10 @@ __all__ = [
     "Plan",
     "PlanError",
     "PlanRejected",
+    "PostgresStore",
     "ProviderFormatError",
     "Question",
+    "RedisStore",
     "Region",
     "Remember",
     "Replace",
@@ -114,11 +147,19 @@ __all__ = [
     "Request",
     "Retract",
     "Role",
+    "SQLiteStore",
     "Services",
+    "Session",
+    "SessionError",
+    "SessionInfo",
+    "SessionLimitError",
     "Shorten",
     "Speaker",
+    "Store",
+    "StoreError",
     "StrategyError",
     "Strip",
+    "TieredStore",
     "Turn",
     "Unit",
     "UnknownHandleError",
@@ -127,6 +168,7 @@ __all__ = [
     "View",
     "hook",
     "marked",
+    "open_store",
 ]
 
 

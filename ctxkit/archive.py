@@ -95,6 +95,10 @@ class Archive:
             raise UnknownHandleError("the original was erased")
         return self.items((id,))[0].raw
 
+    def writer(self, id: int) -> tuple[str, str]:
+        """Author and place of what an item arrived as; raises what `original` raises, but for what was erased."""
+        return next(((item.author, item.place) for item in self.items((id,))), ("", ""))
+
     def taken(self, handle: str, ids: tuple[range, ...]) -> bool:
         """Whether a handle stands for other originals than these."""
         held = self.kept.get(handle)
@@ -123,12 +127,14 @@ class Archive:
                 self.log[id - self.first] = replace(self.log[id - self.first], raw={})
 
     def erase_below(self, id: int) -> None:
-        """Forget all originals before an item for good, with the handles that they had."""
+        """Forget all originals before an item for good, with the handles that they had and what
+        compactions did."""
         self.first = self.erased_to = id
         self.log.clear()
         self.read.clear()
         self.erased.clear()
         self.kept.clear()
+        self.past.clear()
 
     def keep(self, handles: Handles) -> None:
         """Keep what handles stand for; the newest change of one counts."""

@@ -33,6 +33,7 @@ class Config(BaseModel):
         budget: tokens that a request may take. What it leaves out, or all of it, comes from the model's preset.
         strategy: a kind name, or a table with `kind` and parameters.
         reasoning, repair, strict: as in `ContextManager`.
+        store: address of the store that `Session.from_config` keeps its sessions in; see `open_store`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +45,7 @@ class Config(BaseModel):
     reasoning: Literal["strip", "keep", "refuse"] | None = None
     repair: bool = False
     strict: bool = False
+    store: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -65,8 +67,11 @@ class Config(BaseModel):
         """A manager with these settings; `overrides` win, and may have a `counter` too."""
         from ctxkit.manager import ContextManager
 
-        settings = {name: getattr(self, name) for name in type(self).model_fields}
-        return ContextManager(**{**settings, **overrides})
+        return ContextManager(**{**self.settings(), **overrides})
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments of a `ContextManager`."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name != "store"}
 
 
 def _limits(model: str) -> dict[str, int]:

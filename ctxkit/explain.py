@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ctxkit.archive import Archive, Kept
 from ctxkit.core.items import Item
 from ctxkit.core.view import View
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "fates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Explanation:
         why: the reason on record.
         by: the kind of the strategy that decided, "" for none.
         handle: the name under which the original can be read, "" for what is present as it arrived.
+        author, place: who wrote it and where, "" where nobody said.
     """
 
     position: int
@@ -29,18 +30,29 @@ class Explanation:
     why: str = ""
     by: str = ""
     handle: str = ""
+    author: str = ""
+    place: str = ""
 
 
 def explain(view: View, archive: Archive) -> list[Explanation]:
     """One explanation for each entry that ever arrived, in order."""
+    last = fates(archive)
+    there = {item.id: item for item in view.state.items}
+    merged = {id for item in view.state.items if item.id >= 0 for span in item.stands_for for id in span}
+    arrived = archive.items(range(view.state.next_id))
+    told = (_explained(item, there.get(item.id), last.get(item.id), view, merged) for item in arrived)
+    return [
+        replace(each, author=item.author, place=item.place) for item, each in zip(arrived, told, strict=True)
+    ]
+
+
+def fates(archive: Archive) -> dict[int, tuple[str, Kept]]:
+    """What was done last to each entry that a compaction touched, and the handle of its original."""
     last: dict[int, tuple[str, Kept]] = {}
     for handle, kept in archive.kept.items():
         if kept.fate:
             last.update({id: (handle, kept) for span in kept.ids for id in span})
-    there = {item.id: item for item in view.state.items}
-    merged = {id for item in view.state.items if item.id >= 0 for span in item.stands_for for id in span}
-    arrived = archive.items(range(view.state.next_id))
-    return [_explained(item, there.get(item.id), last.get(item.id), view, merged) for item in arrived]
+    return last
 
 
 def _explained(

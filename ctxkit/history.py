@@ -84,7 +84,9 @@ class History:
 
     def __init__(self, meter: Meter, *, reasoning: Any, repair: bool) -> None:
         self.archive = Archive()
-        self.setting = Setting(meter, self.archive.original, self.archive.taken, reasoning)
+        self.setting = Setting(
+            meter, self.archive.original, self.archive.taken, reasoning, self.archive.writer
+        )
         self.lock = threading.RLock()
         self.undoable: deque[State] = deque(maxlen=UNDO_DEPTH)
         self.redoable: deque[State] = deque(maxlen=UNDO_DEPTH)
@@ -161,13 +163,25 @@ class History:
             self.archive.erase((step.popped,))
         if step.kind in ERASES:
             self.archive.erase_below(step.state.next_id)
+            self.first_unsent = 0
         self.undoable.clear()
         self.redoable.clear()
 
     # What may happen
 
-    def adding(self, entries: list[Entry], *, system: Any, region: str, waiting: Iterable[str]) -> Step:
+    def adding(
+        self,
+        entries: list[Entry],
+        *,
+        system: Any,
+        region: str,
+        waiting: Iterable[str],
+        author: str = "",
+        place: str = "",
+    ) -> Step:
         """Entries come in, all or none; system text replaces what there was, unless it is None.
+
+        An entry that says itself who wrote it says so where `author` does not.
 
         Raises:
             ProviderFormatError: an entry is malformed, or answers no call that waits.
@@ -180,7 +194,10 @@ class History:
         if self._repair and not state.items:
             entries, repairs = self._provider.repair(entries)
             announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
-        arrivals = [Arrival(entry, region) for entry in entries]
+        arrivals = [
+            Arrival(entry, region, author=author or self._provider.author(entry), place=place)
+            for entry in entries
+        ]
         state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
         if self.first_unsent and state.system != self._state.system:
             announced.append("the system text changed: the prompt cache is broken")

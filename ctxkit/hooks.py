@@ -22,6 +22,9 @@ __all__ = ["GROUP", "Called", "Hooks", "hook", "tell_observers"]
 GROUP = "ctxkit"
 """The entry point group of plugins with hooks."""
 
+MOST_KNOWN = 256
+"""Texts whose facts are remembered."""
+
 _specification = pluggy.HookspecMarker(GROUP)
 
 hook = pluggy.HookimplMarker(GROUP)
@@ -99,6 +102,7 @@ class Called:
     """
 
     failures: dict[str, str] = field(default_factory=dict)
+    _known: dict[tuple[str, Speaker], list[Fact]] = field(default_factory=dict, repr=False)
     _told: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def drained(self) -> list[tuple[str, str]]:
@@ -113,17 +117,28 @@ class Called:
         return bool(_loaded().manager.hook.ctxkit_check_request.get_hookimpls())
 
     def facts_in(self, text: str, said_by: Speaker) -> list[Fact]:
-        """What all plugins find in a text; without what is not verbatim in it."""
-        found: list[Fact] = []
+        """What all plugins find in a text, without what is not verbatim in it. A text that stays in a conversation is
+        asked about at each of its compactions; plugins read it once."""
+        if (text, said_by) not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[text, said_by] = list(self._found(text, said_by))
+        return self._known[text, said_by]
+
+    def _found(self, text: str, said_by: Speaker) -> Iterator[Fact]:
         for by, facts in self._each("ctxkit_extract_facts", text=text, said_by=said_by):
+            at = 0
             for fact in facts:
-                if isinstance(fact, Fact) and isinstance(fact.value, str) and fact.value in text:
-                    found.append(fact)
-                else:
-                    self.failures[by] = (
-                        f"it returned {fact!r:.80}, which is no Fact with a value from the text"
-                    )
-        return found
+                if isinstance(fact, Fact) and isinstance(fact.value, str):
+                    start = text.find(
+                        fact.value, at
+                    )  # most plugins find facts in the order in which they stand
+                    start = start if start >= 0 else text.find(fact.value)
+                    if start >= 0:
+                        at = start
+                        yield fact
+                        continue
+                self.failures[by] = f"it returned {fact!r:.80}, which is no Fact with a value from the text"
 
     def is_key_message(self, text: str, said_by: Speaker) -> bool:
         """Whether any plugin says so."""

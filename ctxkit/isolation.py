@@ -9,6 +9,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+from ctxkit.core.kernel import nobody
 from ctxkit.core.view import View
 from ctxkit.errors import PlanError
 from ctxkit.models.models import Models
@@ -31,7 +32,7 @@ async def plan_in_process(strategy: CompressionStrategy, view: View, services: S
     ours, theirs = context.Pipe(duplex=False)
     bare = replace(services, original=_unreachable, models=Models())
     there = {item.id: view.original(item) for item in view.state.items}
-    setting = replace(view.setting, original=there.__getitem__, taken=_never_taken)
+    setting = replace(view.setting, original=there.__getitem__, taken=_never_taken, writer=nobody)
     shown = replace(view, setting=setting, past=tuple(view.past))
     process = context.Process(target=_work, args=(theirs, strategy, shown, bare), daemon=True)
     process.start()

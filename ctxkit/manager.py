@@ -98,6 +98,8 @@ class ContextManager:
         system: Any = None,
         region: str = "",
         waiting: Iterable[str] = (),
+        author: str = "",
+        place: str = "",
     ) -> None:
         """Add what was said: one message or a list of them, as dicts or as the SDK's own objects.
 
@@ -107,15 +109,24 @@ class ContextManager:
             region: the budget region they are accounted to, instead of the one they belong to by what they are:
                 a name of your own, "recent", "summary" or "tool_results".
             waiting: ids of calls whose result may take several turns: an approval, a job.
+            author: who wrote them, where several people or agents do; by default the `name` of a message that has
+                one (OpenAI Chat). Summaries and facts say who said what; the messages stay as they are.
+            place: where they were written: a channel, a thread.
 
         Raises:
             ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
-            ConfigError: a region that only ctxkit itself fills, or `waiting` that holds no ids.
+            ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, or an author or a place
+                that is no text of one line.
         """
-        added = self._preparation.added(messages, system, region, waiting)
+        added = self._preparation.added(messages, system, region, waiting, author=author, place=place)
         self._history.do(
             lambda: self._history.adding(
-                added.entries, system=added.system, region=added.region, waiting=added.waiting
+                added.entries,
+                system=added.system,
+                region=added.region,
+                waiting=added.waiting,
+                author=added.author,
+                place=added.place,
             )
         )
 

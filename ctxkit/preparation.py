@@ -61,12 +61,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What a caller adds, checked and copied: entries, system text beside them, their region, calls that wait."""
+    """What a caller adds, checked and copied: entries, system text beside them, their region, calls that wait; who wrote
+    them, and where."""
 
     entries: list[Entry]
     system: Any
     region: str
     waiting: tuple[str, ...]
+    author: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +130,13 @@ class Preparation:
         self.last: Telling | None = None
         self.usage = UsageRatio()
 
-    def again(self) -> Preparation:
-        """The same for another conversation."""
-        return Preparation(**self._settings, strategy=self.strategy)
+    def again(self, **other: Any) -> Preparation:
+        """The same for another conversation, with other settings where some are given.
+
+        Raises:
+            ConfigError: one of these cannot be right.
+        """
+        return Preparation(**{**self._settings, "strategy": self.strategy, **other})
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
@@ -148,13 +155,25 @@ class Preparation:
         if self.last is not None:
             self.usage = self.usage.observe("", self.last.view.tokens, input_tokens)
 
-    def added(self, messages: object, system: Any, region: str, waiting: Iterable[str]) -> Added:
+    def added(
+        self,
+        messages: object,
+        system: Any,
+        region: str,
+        waiting: Iterable[str],
+        *,
+        author: str = "",
+        place: str = "",
+    ) -> Added:
         """What a caller adds, checked and copied.
 
         Raises:
             ProviderFormatError: something is not of the format.
-            ConfigError: a region that only ctxkit itself fills, or `waiting` that holds no ids.
+            ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, an author or a place that
+                is no text of one line.
         """
+        _check_name(author, "author")
+        _check_name(place, "place")
         if not isinstance(region, str) or region in RESERVED:
             raise ConfigError(f"messages cannot be put into the region {region!r:.60}", path="region")
         if not isinstance(waiting, Iterable):
@@ -175,7 +194,7 @@ class Preparation:
         dumped = (entry for message in given for entry in self.provider.dump(message))
         entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
         beside = taken_in(system, format=name, path="system")
-        return Added(entries, beside, region, calls)
+        return Added(entries, beside, region, calls, author, place)
 
     # Gather, select, compress, structure: how a request is made
 
@@ -276,6 +295,17 @@ class Preparation:
             spent,
             failures,
             self.models.drained(),
+        )
+
+
+LONGEST_NAME = 200
+"""Characters of the name of an author or a place."""
+
+
+def _check_name(given: Any, what: str) -> None:
+    if not isinstance(given, str) or len(given) > LONGEST_NAME or len(given.splitlines()) > 1:
+        raise ConfigError(
+            f"the {what} is a text of one line, up to {LONGEST_NAME} characters, not {given!r:.60}", path=what
         )
 
 

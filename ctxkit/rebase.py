@@ -14,9 +14,8 @@ __all__ = ["rebase", "since"]
 
 def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
     """What has arrived since a state, up to the item `next_id`."""
-    return [
-        Arrival(item.raw, item.region, item.tokens) for item in archive.items(range(state.next_id, next_id))
-    ]
+    came = archive.items(range(state.next_id, next_id))
+    return [Arrival(item.raw, item.region, item.tokens, item.author, item.place) for item in came]
 
 
 def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> State | None:

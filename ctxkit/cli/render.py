@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TextIO
@@ -12,7 +12,7 @@ from ctxkit.explain import Explanation
 from ctxkit.presets import Preset
 from ctxkit.report import EditReport, Report
 
-__all__ = ["Style", "costs", "plain", "report_view", "table"]
+__all__ = ["Style", "bars", "costs", "plain", "ranges", "report_view", "table"]
 
 BAR = 24
 """Characters of the longest bar."""
@@ -95,6 +95,16 @@ def _sizes(report: Report, style: Style) -> list[str]:
     return lines
 
 
+def bars(regions: Mapping[str, int], style: Style) -> list[str]:
+    """One line a region: its name, a bar, its tokens."""
+    width = max(map(len, regions), default=0)
+    most = max([1, *regions.values()])
+    return [
+        f"  {plain(name):{width}} {style.good('█' * _bar(tokens, most))}{' ' * (BAR - _bar(tokens, most))} {tokens:>9,}"
+        for name, tokens in regions.items()
+    ]
+
+
 def _bar(tokens: int, most: int) -> int:
     return round(BAR * tokens / most) or int(tokens > 0)
 
@@ -139,14 +149,14 @@ def _group(group: Sequence[EditReport], where: str, style: Style) -> list[str]:
     detail = f" ({plain(first.detail)})" if first.detail and len(group) == 1 else ""
     head = f"    {style.bold(plain(first.kind) + times)} by {plain(first.by)}{detail}: {plain(first.why) or 'no reason given'}"
     lines = [f"{head}, {before:,} -> {after:,}" if before or after else head]
-    if positions := _ranges(sorted({at for edit in group for at in edit.positions})):
+    if positions := ranges(sorted({at for edit in group for at in edit.positions})):
         handles = [plain(edit.handle) for edit in group if edit.handle]
         more = f" and {len(handles) - HANDLES} more" if len(handles) > HANDLES else ""
         lines.append(style.dim(f"      {where} messages[{positions}] {' '.join(handles[:HANDLES])}{more}"))
     return lines
 
 
-def _ranges(positions: Iterable[int]) -> str:
+def ranges(positions: Iterable[int]) -> str:
     """`0..3, 7` for 0, 1, 2, 3, 7."""
     runs: list[list[int]] = []
     for position in positions:
@@ -162,7 +172,7 @@ def table(explanations: Sequence[Explanation], style: Style) -> list[str]:
     runs = groupby(
         explanations, key=lambda each: (each.fate, each.by or "-", each.handle or "-", plain(each.why))
     )
-    rows = [(f"messages[{_ranges(each.position for each in run)}]", *said) for said, run in runs]
+    rows = [(f"messages[{ranges(each.position for each in run)}]", *said) for said, run in runs]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
     lines = []
     for row in rows:

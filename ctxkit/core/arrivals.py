@@ -16,11 +16,14 @@ __all__ = ["Arrival", "append"]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An entry that comes in: as received, its region if the caller names one, its size if it is known."""
+    """An entry that comes in: as received, its region if the caller names one, its size if it is known, who wrote it
+    and where."""
 
     raw: Entry
     region: str = ""
     tokens: int | None = None
+    author: str = ""
+    place: str = ""
 
 
 def append(
@@ -120,7 +123,17 @@ class _Desk:
         tokens = self._meter.entry(arrival.raw) if arrival.tokens is None else arrival.tokens
         own = self._region(shape)
         region = own if own == "system" else arrival.region or own
-        item = Item(self._next_id, arrival.raw, _slim(shape), unit, turn, tokens, region)
+        item = Item(
+            self._next_id,
+            arrival.raw,
+            _slim(shape),
+            unit,
+            turn,
+            tokens,
+            region,
+            author=arrival.author,
+            place=arrival.place,
+        )
         self._next_id += 1
         self.arrived.append(item)
         return item

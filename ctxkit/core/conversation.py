@@ -26,7 +26,7 @@ class Unit:
     items: tuple[Item, ...]
     read: Callable[[Item], tuple[Part, ...]] = field(repr=False, compare=False)
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """Its size."""
         return sum(item.tokens for item in self.items)

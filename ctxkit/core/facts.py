@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from ctxkit.core.marks import fence
 
-__all__ = ["USER", "Fact", "Facts", "Speaker", "active_facts", "facts_text", "taken_back"]
+__all__ = [
+    "REPEATS",
+    "USER",
+    "Fact",
+    "Facts",
+    "Speaker",
+    "active_facts",
+    "facts_text",
+    "frames_of",
+    "taken_back",
+    "text_of",
+]
 
 Speaker = Literal["user", "assistant", "tool"]
 """Who said something, in falling order of trust."""
@@ -71,10 +85,12 @@ LEAST_TELLING = 24
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """What came of facts: those in force by name, and the values that users took back with the turn of it."""
+    """What came of facts: those in force by name, and the values that users took back with the turn of it; and texts
+    that were made of those in force."""
 
     active: dict[tuple[str, str], Fact]
     taken_back: dict[str, int]
+    texts: dict[str, str] = field(default_factory=dict)
 
     def after(self, more: Iterable[Fact], older: Sequence[Fact]) -> _Settled:
         """What comes of them when more are remembered; `older` are those that led here."""
@@ -132,6 +148,14 @@ def active_facts(facts: Sequence[Fact]) -> dict[tuple[str, str], Fact]:
     return dict(_settled(facts).active)
 
 
+def text_of(facts: Sequence[Fact], name: str, make: Callable[[Iterable[Fact]], str]) -> str:
+    """The text that `make` makes of the facts in force; made once of the `facts` of a state, under its name."""
+    settled = _settled(facts)
+    if name not in settled.texts:
+        settled.texts[name] = make(settled.active.values())
+    return settled.texts[name]
+
+
 def taken_back(facts: Sequence[Fact]) -> dict[str, int]:
     """The values that users took back, and the turn in which each was taken back last."""
     return dict(_settled(facts).taken_back)
@@ -151,8 +175,53 @@ USER = "user"
 
 
 def facts_text(facts: Sequence[Fact]) -> str:
-    """The facts as one fenced block, a line a fact, "" for none."""
-    return fence("facts", "\n".join(fact.line for fact in facts)) if facts else ""
+    """The facts as one fenced block, "" for none: a line a fact, and of those that say the same of several things, and
+    do not have to be kept, one line and the names of the other things."""
+    return fence("facts", "\n".join(_lines(facts))) if facts else ""
+
+
+REPEATS = 3
+"""Facts that say the same of several things, from which on they are written as one."""
+
+MOST_NAMES = 8
+"""Names in a fact, of which one may be what it says the same of; a fact with more stands by itself."""
+
+_NAME = re.compile(r"([\w#-]{0,40}\d[\w-]{0,40})")
+_NUMBERED = re.compile(r"(?:\A|(?<= / ))\d{1,4}\. ")
+
+
+def frames_of(fact: Fact) -> dict[str, str]:
+    """What is left of a fact without one of the names with digits in it, and that name, for each of them: what has a
+    frame in common says the same of another thing."""
+    return {} if fact.must_keep else _frames(fact.line)
+
+
+@lru_cache(maxsize=2048)
+def _frames(line: str) -> dict[str, str]:
+    pieces = _NAME.split(_NUMBERED.sub("", line))  # between names, at odd places
+    names = dict.fromkeys(pieces[1::2])
+    if len(names) > MOST_NAMES:
+        return {}
+    return {"".join("\0" if piece == name else piece for piece in pieces): name for name in names}
+
+
+def _lines(facts: Sequence[Fact]) -> list[str]:
+    frames = [frames_of(fact) for fact in facts]
+    shared = Counter(frame for each in frames for frame in each)
+    chosen = [max(each, key=shared.__getitem__, default="") for each in frames]
+    groups: dict[str, dict[str, None]] = {}
+    for frame, each in zip(chosen, frames, strict=True):
+        if frame:
+            groups.setdefault(frame, {})[each[frame]] = None
+    lines: dict[str, None] = {}
+    for frame, fact in zip(chosen, facts, strict=True):
+        first, *others = groups.get(frame, ("",))
+        if len(others) < REPEATS - 1:
+            lines[fact.line] = None
+        elif frames_of(fact)[frame] == first:
+            others_too = f"The same, word for word, with {', '.join(others)} in place of {first}."
+            lines |= {fact.line: None, others_too: None}
+    return list(lines)
 
 
 def _one_line(text: str) -> str:

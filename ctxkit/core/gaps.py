@@ -10,7 +10,7 @@ from ctxkit.core.items import Item
 from ctxkit.core.marks import handle_of
 from ctxkit.core.state import Meter
 
-__all__ = ["Gap", "Taken", "close_gaps", "ids_of", "inside", "is_of_turn", "name_originals"]
+__all__ = ["Gap", "Names", "Taken", "close_gaps", "ids_of", "inside", "is_of_turn"]
 
 SUMMARY = "Summary, not an instruction"
 """The title of a summary. Behind it the handle names the fence too: it does not occur in what it holds."""
@@ -54,17 +54,29 @@ def _spans(items: Iterable[Item]) -> Iterator[tuple[int, int]]:
             yield span.start, span.stop
 
 
-def name_originals(items: Sequence[Item], taken: Taken, *, beside: str = "") -> str:
-    """The handle under which the originals of items can be read; the same items always get the same, unless it
-    occurs in the text `beside` it."""
-    ids = ids_of(items)
-    spans = [[span.start, span.stop] for span in ids]
-    contents = [spans, *(item.raw for item in items)]
-    return handle_of(contents, taken=lambda handle: handle in beside or taken(handle, ids))
+class Names:
+    """The handles under which the originals of items can be read; what is in the same items is read once."""
+
+    def __init__(self, taken: Taken) -> None:
+        self._taken = taken
+        self._known: dict[tuple[int, ...], str] = {}
+
+    def of(self, items: Sequence[Item], *, beside: str = "") -> str:
+        """The same items always get the same handle, unless it occurs in the text `beside` it."""
+        key = tuple(item.id for item in items)
+        if key not in self._known:
+            self._known[key] = self._made(items, "")
+        handle = self._known[key]
+        return self._made(items, beside) if handle in beside else handle
+
+    def _made(self, items: Sequence[Item], beside: str) -> str:
+        ids = ids_of(items)
+        contents = [[[span.start, span.stop] for span in ids], *(item.raw for item in items)]
+        return handle_of(contents, taken=lambda handle: handle in beside or self._taken(handle, ids))
 
 
 def close_gaps(
-    slots: Sequence[Item | Gap], next_synthetic: int, meter: Meter, taken: Taken
+    slots: Sequence[Item | Gap], next_synthetic: int, meter: Meter, names: Names
 ) -> tuple[list[Item], dict[str, tuple[range, ...]]]:
     """Items and gaps in wire order, with one entry for each run of gaps in a turn that stays; and the originals
     behind each handle that such an entry names.
@@ -89,7 +101,7 @@ def close_gaps(
         items = [item for gap in run if summary is None or gap.summary is not summary for item in gap.items]
         if summary is not None:
             items += summarised.pop(id(summary))
-        handle = name_originals(items, taken, beside=summary.text if summary is not None else "")
+        handle = names.of(items, beside=summary.text if summary is not None else "")
         written.append(_entry(next_synthetic - len(named), run[0].turn, handle, items, summary, meter))
         named[handle] = written[-1].stands_for
     return written, named

@@ -141,6 +141,8 @@ class Item:
         made: what ctxkit wrote it as: "gap" (a stand-in), "summary", "profile", "ledger" (facts that tools told),
             "note"; "" for what arrived.
         stands_for: ids of the originals that a summary or stand-in stands for, as ranges.
+        author: who of several people or agents wrote it, "" where nobody said.
+        place: where it was written: a channel, a thread; "" where nobody said.
     """
 
     id: int
@@ -153,6 +155,8 @@ class Item:
     edited: str = ""
     made: Literal["", "gap", "summary", "profile", "ledger", "note"] = ""
     stands_for: tuple[range, ...] = ()
+    author: str = ""
+    place: str = ""
 
     @property
     def synthetic(self) -> bool:

@@ -21,13 +21,18 @@ from ctxkit.core.edits import (
     malformed,
 )
 from ctxkit.core.facts import USER, Fact, Speaker
-from ctxkit.core.gaps import Gap, Taken, close_gaps, ids_of, name_originals
+from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
 from ctxkit.core.items import Item, Role
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
 from ctxkit.errors import PlanError, PlanRejected
 
-__all__ = ["Applied", "Setting", "apply"]
+__all__ = ["Applied", "Setting", "apply", "nobody"]
+
+
+def nobody(id: int) -> tuple[str, str]:
+    """Author and place where nobody said who wrote what."""
+    return "", ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +45,19 @@ class Setting:
         taken: whether a handle is in use for other originals than these.
         reasoning: for a model that ties reasoning to all that stands before it, what happens to the reasoning
             behind a change: "strip" it, "refuse" the change; "keep" it for all other models.
+        writer: author and place of what an item id arrived as.
     """
 
     meter: Meter
     original: Callable[[int], Entry]
     taken: Taken
     reasoning: Literal["keep", "strip", "refuse"] = "keep"
+    writer: Callable[[int], tuple[str, str]] = nobody
 
     def handle(self, items: Iterable[Item]) -> str:
         """The handle under which items can be read as they arrived."""
         arrived = [each if each.synthetic else replace(each, raw=self.original(each.id)) for each in items]
-        return name_originals(arrived, self.taken)
+        return Names(self.taken).of(arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,7 @@ class _Stage:
         for item in state.items:
             self._units.setdefault(item.unit, []).append(item)
         self._items = {item.id: item for item in state.items}
+        self._names = Names(setting.taken)
         self._gone: dict[int, Drop | Replace] = {}
         self._changed: dict[int, Item | None] = {}
         self._facts: list[Fact] = []
@@ -190,15 +198,8 @@ class _Stage:
                 raise PlanRejected([f"unit {unit} is changed twice in one stage"])
             self._gone[unit] = edit
         items = [item for unit in edit.units for item in self._units[unit]]
-        before, after = sum(item.tokens for item in items), 0
-        if isinstance(edit, Replace):
-            after = self._setting.meter.count(edit.text)
-            if after >= before:
-                raise PlanRejected(
-                    [f"a summary of {after} tokens is not smaller than the {before} it stands for"]
-                )
-        handle = name_originals(items, self._setting.taken)
-        self.applied.append(Applied(edit, ids_of(items), handle, before, after))
+        before = sum(item.tokens for item in items)
+        self.applied.append(Applied(edit, ids_of(items), self._names.of(items), before))
 
     def _shorten(self, edits: Sequence[Shorten]) -> None:
         """Shorten parts of one item; what is inside another part comes before it."""
@@ -262,9 +263,8 @@ class _Stage:
         self.applied.append(Applied(edit))
 
     def _written(self) -> State:
-        meter, taken = self._setting.meter, self._setting.taken
         next_synthetic = self._state.next_synthetic
-        items, self.named = close_gaps(list(self._slots()), next_synthetic, meter, taken)
+        items, self.named = close_gaps(list(self._slots()), next_synthetic, self._setting.meter, self._names)
         self._weigh_summaries(items)
         dropped = [call.call for call in self._state.open if call.unit in self._gone and not call.closed]
         return replace(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ctxkit.core.facts import Fact, active_facts, facts_text
+from ctxkit.core.facts import Fact, active_facts, facts_text, text_of
 from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import marked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
@@ -36,15 +36,14 @@ def fold_facts(state: State, meter: Meter) -> State:
     """
     if not state.facts:
         return state
-    facts = list(active_facts(state.facts).values())
     front: list[Item] = []
     for made in FRONT:
-        told = [fact for fact in facts if (fact.said_by == "tool") == (made == "ledger")]
+        text = text_of(state.facts, made, lambda facts, made=made: _front(facts, made))  # type: ignore[misc]
         held = next((item for item in state.items if item.made == made), None)
-        if told and held is not None and _says(held, _text(told, made), meter):
+        if text and held is not None and _says(held, text, meter):
             front.append(held)
-        elif told:
-            front.append(_entry(state, state.next_synthetic - len(front), _text(told, made), made, meter))
+        elif text:
+            front.append(_entry(state, state.next_synthetic - len(front), text, made, meter))
     rest = [item for item in state.items if item.made not in (*FRONT, "note")]
     at = next((k for k, item in enumerate(rest) if item.shape.role is not Role.SYSTEM), len(rest))
     for k, item in enumerate(rest):
@@ -96,6 +95,11 @@ def _with(state: State, items: Sequence[Item]) -> State:
         noted=len(state.facts),
         next_synthetic=min([state.next_synthetic, *(item.id - 1 for item in items)]),
     )
+
+
+def _front(facts: Iterable[Fact], made: Made) -> str:
+    """What users and the assistant said stands in the profile, what tools told in the ledger."""
+    return _text([fact for fact in facts if (fact.said_by == "tool") == (made == "ledger")], made)
 
 
 def _text(facts: Sequence[Fact], made: Made) -> str:

@@ -79,6 +79,10 @@ class Provider(Protocol):
         that pair them. Unknown keys and unknown block or item types beside those are carried, not refused."""
         ...
 
+    def author(self, entry: Entry) -> str:
+        """Who of several people or agents wrote an entry, where the entry says so itself; "" where it does not."""
+        ...
+
     def parts(self, entry: Entry) -> tuple[Part, ...]:
         """The parts of an entry in wire order. The media inside a result are parts after that result."""
         ...

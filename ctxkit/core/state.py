@@ -33,6 +33,9 @@ PENDING = marked("No result has been received for this call yet.")
 READINGS = 448
 """Entries whose parts are remembered."""
 
+NOTES = 8
+"""Texts whose entries are remembered."""
+
 PENDING_OVERHEAD = 16
 """Tokens beside the text of a stand-in result: ids, keys, envelope. Generous: it only delays."""
 
@@ -65,6 +68,7 @@ class Meter:
     _read: dict[int, tuple[Entry, Shape, tuple[Part, ...]]] = field(
         default_factory=dict, compare=False, repr=False
     )
+    _notes: dict[str, tuple[Entry, Shape, int]] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, entry: Entry) -> tuple[Shape, tuple[Part, ...]]:
         """The shape and the parts of an entry that is not changed any more; read once while it is in use."""
@@ -76,9 +80,14 @@ class Meter:
         return known[1], known[2]
 
     def note(self, text: str) -> tuple[Entry, Shape, int]:
-        """`text` as an entry that ctxkit writes: marked, no user's words, with its shape and its size."""
-        raw = self.provider.stand_in(marked(text))
-        return raw, replace(self.provider.shape(raw), words=False), self.entry(raw)
+        """`text` as an entry that ctxkit writes: marked, no user's words, with its shape and its size. Steps that weigh
+        the same facts again and again get the same entry."""
+        if text not in self._notes:
+            if len(self._notes) >= NOTES:
+                self._notes.clear()
+            raw = self.provider.stand_in(marked(text))
+            self._notes[text] = raw, replace(self.provider.shape(raw), words=False), self.entry(raw)
+        return self._notes[text]
 
     def weight(self, weight: Weight) -> int:
         """Tokens of a weight."""

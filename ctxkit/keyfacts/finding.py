@@ -13,9 +13,9 @@ from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers, word_set
 from ctxkit.literals import words_of
 from ctxkit.summaries.cues import asks, binds, decides
 from ctxkit.summaries.prose import LONGEST, sentences
-from ctxkit.summaries.specifics import Kind, Specific, specifics
+from ctxkit.summaries.specifics import Kind, Specific, carried
 
-__all__ = ["Found", "bound_by", "stated_in"]
+__all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +174,7 @@ def _specific(
 ) -> Iterator[Found]:
     """Exact values beside their names; for values without a name, and for amounts and dates, their sentence."""
     told = " ".join(each.fact.value for each in stated)
-    left = [
-        each for each in specifics(sentence) if each.text not in told and each.kind is not Kind.CONSTRAINT
-    ]
+    left = [each for each in carried(sentence) if each.text not in told]
     nameless: list[Kind] = []
     for each in left:
         name = name_of(each, sentence)

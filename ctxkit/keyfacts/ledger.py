@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ctxkit.core.facts import Fact, active_facts, taken_back
+from ctxkit.core.facts import REPEATS, Fact, active_facts, frames_of, taken_back
 from ctxkit.keyfacts.finding import VITAL, Found
 from ctxkit.keyfacts.room import Room
 
@@ -120,16 +120,18 @@ class Ledger:
         fresh, left = self._admitted(found)
         values = [fact.value for fact in self._held() if fact.must_keep]
         kept: set[tuple[str, str]] = set()
+        frames: Counter[str] = Counter()
         ranked = sorted(
             {**before, **fresh}.values(), key=lambda fact: self._rank(fact, used(fact)), reverse=True
         )
         for fact in ranked:
-            cost = self._cost([fact])
+            cost = self._cost_among(fact, frames)
             if fact.name not in before and _contained(fact, values):
                 del fresh[fact.name]
             elif cost <= left_over:
                 left_over -= cost
                 kept.add(fact.name)
+                frames.update(frames_of(fact).keys())
                 values.append(fact.value)
         evicted = tuple((fact, self._why(fact)) for name, fact in before.items() if name not in kept)
         remembered = tuple(fact for name, fact in fresh.items() if name in kept)
@@ -207,6 +209,11 @@ class Ledger:
 
     def _cost(self, facts: Iterable[Fact]) -> int:
         return sum(self._cost_of(fact.line) for fact in facts)
+
+    def _cost_among(self, fact: Fact, frames: Counter[str]) -> int:
+        """What a fact takes beside others with these frames: of those that say the same only the name is written."""
+        named = [name for frame, name in frames_of(fact).items() if frames[frame] >= REPEATS - 1]
+        return self._cost_of(named[0]) if named else self._cost([fact])
 
     def _cost_of(self, line: str) -> int:
         """Tokens of a line, the same whichever number stands before its key."""

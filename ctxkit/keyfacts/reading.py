@@ -11,13 +11,20 @@ from ctxkit.core.facts import Fact, Speaker
 from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
-from ctxkit.keyfacts.finding import Found, bound_by, stated_in
+from ctxkit.keyfacts.finding import MOST_RULES, Found, bound_by, stated_in
 from ctxkit.keyfacts.results import given_in, told_by_tool
 
-__all__ = ["Reader"]
+__all__ = ["LONGEST_TEXT", "MOST_OF_MESSAGE", "Reader"]
 
 MOST_OF_MESSAGE = 24
-"""Facts of one text that do not have to be kept."""
+"""Facts of one text that do not have to be kept: of plugins, and as many that are found by rule."""
+
+LONGEST_TEXT = 100_000
+"""Characters of a text that are read for facts, half from its beginning and half from its end; what users said is read
+whole for what must be kept."""
+
+CUT = 2_000
+"""Characters within which a text is cut where a line, a sentence or a word ends."""
 
 SHORTEST = 4
 """Characters of the shortest value that is taken for a piece of a secret."""
@@ -33,6 +40,8 @@ class Reader:
         own: words that make a sentence one that must be kept.
         specific: see `stated_in`; without it, nothing that tools and the assistant say is read.
         secret: facts with a secret in them that were left out, by the item that they stood in.
+        surplus: facts of plugins that one text has too many of, by the item that they stood in.
+        unread: items with a text that was not read whole.
     """
 
     view: View
@@ -40,16 +49,17 @@ class Reader:
     own: tuple[str, ...] = ()
     specific: bool = True
     secret: dict[int, int] = field(default_factory=dict)
-
-    _hooked: dict[tuple[str, Speaker], list[Fact]] = field(default_factory=dict, repr=False)
+    surplus: dict[int, int] = field(default_factory=dict)
+    unread: set[int] = field(default_factory=set)
 
     def bound(self, units: Iterable[Unit]) -> Iterator[Found]:
         """What must be kept of what users said, and of what plugins say so of."""
         for item, text, by in self._texts(units):
             if by != "tool":
                 ruled = bound_by(text, self.own) if by == "user" else []
-                hooked = [Found(fact) for fact in self._of_plugins(text, by) if fact.must_keep]
-                yield from self._clean(item, text, by, [*ruled, *hooked])
+                hooked = [fact for fact in self._of_plugins(text, by) if fact.must_keep]
+                found = map(Found, self._likeliest(item, hooked, MOST_RULES))
+                yield from self._clean(item, text, by, [*ruled, *found])
 
     def stated(self, units: Iterable[Unit]) -> Iterator[Found]:
         """All else that they say."""
@@ -57,19 +67,29 @@ class Reader:
             if by == "tool" and not self.specific:
                 continue
             hooked = [fact for fact in self._of_plugins(text, by) if by == "tool" or not fact.must_keep]
-            found = [Found(replace(fact, must_keep=False)) for fact in hooked]
+            likeliest = self._likeliest(item, hooked, MOST_OF_MESSAGE)
+            found = [Found(replace(fact, must_keep=False)) for fact in likeliest]
             stated = islice(self._stated(item, text, by), MOST_OF_MESSAGE)
+            if by != "tool" and len(text) > LONGEST_TEXT:
+                self.unread.add(item.id)
             yield from self._clean(item, text, by, [*found, *stated])
 
     def _of_plugins(self, text: str, by: Speaker) -> list[Fact]:
-        """What plugins find in a text; each is asked once."""
-        if (text, by) not in self._hooked:
-            self._hooked[text, by] = self.hooks.facts_in(text, by)
-        return self._hooked[text, by]
+        """What plugins find in a text."""
+        return [fact for piece in _pieces(text) for fact in self.hooks.facts_in(piece, by)]
+
+    def _likeliest(self, item: Item, facts: list[Fact], most: int) -> list[Fact]:
+        """The first of highest priority, in the order in which they were found."""
+        if len(facts) <= most:
+            return facts
+        self.surplus[item.id] = self.surplus.get(item.id, 0) + len(facts) - most
+        best = sorted(range(len(facts)), key=lambda at: (-facts[at].priority, at))[:most]
+        return [facts[at] for at in sorted(best)]
 
     def _stated(self, item: Item, text: str, by: Speaker) -> Iterator[Found]:
         if by == "user" or (self.specific and not item.shape.results and not _is_json(text)):
-            yield from stated_in(text, by, self.own, specific=self.specific)
+            for piece in _pieces(text):
+                yield from stated_in(piece, by, self.own, specific=self.specific)
         elif self.specific:
             yield from told_by_tool(text) if by == "tool" else given_in(text)
 
@@ -100,7 +120,28 @@ class Reader:
             if item.shape.results:  # the entry is a tool's too, and a fact has the least trust of its sources
                 trust = "tool"
             fact = replace(each.fact, source=(item.id,), turn=item.turn, said_by=trust)
+            if item.author and by != "tool":
+                fact = replace(fact, subject=_of_author(fact.subject, item.author))
             yield replace(each, fact=fact)
+
+
+def _of_author(subject: str, author: str) -> str:
+    """Whom a fact is about where several people talk: whoever said it, or whom of theirs it names."""
+    author = " ".join(author.split())
+    if subject in ("", "user"):
+        return author
+    return f"{author}'s {subject}" if subject.isascii() else f"{author}的{subject}"
+
+
+def _pieces(text: str) -> list[str]:
+    """What is read of a text: all of it, or its ends, up to a break between lines or words."""
+    if len(text) <= LONGEST_TEXT:
+        return [text]
+    head, tail = text[: LONGEST_TEXT // 2], text[-(LONGEST_TEXT // 2) :]
+    for mark in ("\n", "。", ". ", " "):
+        if mark in head[-CUT:] and mark in tail[:CUT]:
+            return [head[: head.rindex(mark) + 1], tail[tail.index(mark) + 1 :]]
+    return [head, tail]
 
 
 def _is_json(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ctxkit.core.facts import Fact, Speaker
 from ctxkit.keyfacts.finding import READ, TOLD, Found, name_of
 from ctxkit.literals import Rank, rank, telling
-from ctxkit.summaries.specifics import Kind, specifics
+from ctxkit.summaries.specifics import Kind, carried
 
 __all__ = ["given_in", "told_by_tool"]
 
@@ -136,7 +136,7 @@ def _in_lines(text: str) -> Iterator[tuple[Rank, Found]]:
         if colon and len(name) <= 40 and 0 < len(value.strip()) <= LONGEST_VALUE and level >= Rank.KEY:
             yield level, _found(name, value, "tool", TOLD if level is Rank.ID else READ)
             continue
-        for each in specifics(line):
+        for each in carried(line):
             if each.kind in _EXACT:
                 key = name_of(each, line) or each.kind.value
                 yield Rank.KEY, _found(key, each.text, "tool", READ)

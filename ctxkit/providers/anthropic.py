@@ -57,6 +57,10 @@ class Anthropic:
         """The messages without thinking, None for one that had nothing else. Not for the open tool loop (A16)."""
         return [without_thinking(entry) for entry in entries]
 
+    def author(self, entry: Entry) -> str:
+        """Nobody: this format has no place for it."""
+        return ""
+
     def stand_in(self, text: str) -> Entry:
         """A user message of `text` alone."""
         return {"role": "user", "content": text}

@@ -116,6 +116,10 @@ class Gemini:
         """See `Provider`. Thoughts and signatures go; hosted tools keep their signatures (G14)."""
         return [_stripped(entry) if is_model(entry) else entry for entry in entries]
 
+    def author(self, entry: Entry) -> str:
+        """Nobody: this format has no place for it."""
+        return ""
+
     def stand_in(self, text: str) -> Entry:
         """See `Provider`."""
         return {"role": "user", "parts": [{"text": text}]}

@@ -75,6 +75,11 @@ class OpenAIChat:
         """
         return [_stripped(entry) for entry in entries]
 
+    def author(self, entry: Entry) -> str:
+        """The `name` of a user or an assistant; that of other messages names no person."""
+        name = entry.get("name")
+        return name if entry.get("role") in ("user", "assistant") and isinstance(name, str) else ""
+
     def stand_in(self, text: str) -> Entry:
         """A user message of `text` alone."""
         return {"role": "user", "content": text}

@@ -93,6 +93,10 @@ class OpenAIResponses:
         stripped[start:] = [None] * (len(entries) - start)
         return stripped
 
+    def author(self, entry: Entry) -> str:
+        """Nobody: this format has no place for it."""
+        return ""
+
     def stand_in(self, text: str) -> Entry:
         """A user message of one text part."""
         return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}

@@ -12,6 +12,7 @@ from ctxkit.core.provider import Entry, Provider
 from ctxkit.history import ERASES
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.records import Record
+from ctxkit.sessions.shown import Shown
 
 __all__ = ["Book"]
 
@@ -31,7 +32,9 @@ class Book:
         children: sessions under this one, by id, with what they were begun for and whether they returned.
         answered: ids of the calls that were answered last, the newest last.
         index: where items lie: from an item on, from a position on, so many items a record.
-        shown: contents that the last request held and that are not originals, by hash: the position that has them.
+        shown: what the last requests held, for the record of the next one.
+        erased_at: position of the last record that took something out for good, 0 for none.
+        parent: the session that this one was begun for, "" for none.
     """
 
     format: str = ""
@@ -41,16 +44,18 @@ class Book:
     children: dict[str, Json] = field(default_factory=dict)
     answered: dict[str, None] = field(default_factory=dict)
     index: list[tuple[int, int, int]] = field(default_factory=list)
-    shown: dict[str, int] = field(default_factory=dict)
+    shown: Shown = field(default_factory=Shown)
+    erased_at: int = 0
+    parent: str = ""
 
     def fold(self, record: Record, position: int, provider: Provider) -> None:
         """Take in one more record."""
         data = record.data
         match record.kind:
             case kind if kind in ERASES:
-                vars(self).update(vars(Book(self.format, self.created)))
+                self._emptied(position)
             case "session":
-                self.format, self.created = data["format"], record.at
+                self.format, self.created, self.parent = data["format"], record.at, data.get("parent", "")
             case "name":
                 self.names[data["name"]] = data["position"]
             case "draft":
@@ -62,14 +67,24 @@ class Book:
             case "pop":
                 for call in data["reopened"]:
                     self.answered.pop(call, None)
-            case "request":
-                self.shown = {
-                    sha: position if at is None else at for sha, at in data.get("shown", {}).items()
-                }
+                self._popped(record, position)
+            case "request" if "entries" in data:
+                self.shown.fold(data, position)
         if "returned" in data:
             self.children[data["returned"]] = {**self.children.get(data["returned"], {}), "returned": True}
         if record.step is not None and record.step.arrived:
             self._arrived(record.step.arrived, position, provider)
+
+    def _emptied(self, position: int) -> None:
+        """What is left of it: which sessions belong to it, so that they can still be found."""
+        children = {id: {"purpose": "", "returned": child["returned"]} for id, child in self.children.items()}
+        left = Book(self.format, self.created, children=children, erased_at=position, parent=self.parent)
+        vars(self).update(vars(left))
+
+    def _popped(self, record: Record, position: int) -> None:
+        self.erased_at = position
+        if record.step is not None and record.step.popped is not None:
+            self.shown.forget(self.position_of(record.step.popped))
 
     def _arrived(self, items: tuple[Item, ...], position: int, provider: Provider) -> None:
         first, count = items[0].id, len(items)
@@ -89,13 +104,14 @@ class Book:
 
     def to_json(self) -> Json:
         """The book as JSON, for a checkpoint."""
-        return {**vars(self), "answered": list(self.answered)}
+        return {**vars(self), "answered": list(self.answered), "shown": self.shown.to_json()}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Book:
         """The book that `to_json` wrote."""
         runs = [(first, position, count) for first, position, count in told["index"]]
-        return cls(**{**told, "answered": dict.fromkeys(told["answered"]), "index": runs})
+        answered, shown = dict.fromkeys(told["answered"]), Shown(**told["shown"])
+        return cls(**{**told, "answered": answered, "index": runs, "shown": shown})
 
     def repeated(self, entry: Entry, waiting: Iterable[str | None], provider: Provider) -> str:
         """The id of the call to which an entry is a second result, "" for one that is none."""

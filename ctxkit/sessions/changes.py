@@ -154,7 +154,7 @@ def item_json(item: Item) -> Json:
     told |= {"turn": item.turn, "tokens": item.tokens, "region": item.region}
     if item.unit != item.id:
         told["unit"] = item.unit
-    told |= {name: getattr(item, name) for name in ("edited", "made") if getattr(item, name)}
+    told |= {name: getattr(item, name) for name in _WHERE_SET if getattr(item, name)}
     if item.stands_for:
         told["stands_for"] = [[span.start, span.stop] for span in item.stands_for]
     return told
@@ -170,10 +170,13 @@ def item_from(told: Mapping[str, Any]) -> Item:
         turn=told["turn"],
         tokens=told["tokens"],
         region=told["region"],
-        edited=told.get("edited", ""),
-        made=told.get("made", ""),
         stands_for=tuple(range(*span) for span in told.get("stands_for", ())),
+        **{name: told[name] for name in _WHERE_SET if name in told},
     )
+
+
+_WHERE_SET = ("edited", "made", "author", "place")
+"""Fields of an item that are texts, most of them "" and then not written."""
 
 
 def _shape_json(shape: Shape) -> Json:

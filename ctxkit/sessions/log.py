@@ -16,7 +16,18 @@ from ctxkit.history import History
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
-from ctxkit.sessions.records import Record, arrived_in, erased, record_bytes, record_from, to_bytes, told_in
+from ctxkit.sessions.paging import bodies
+from ctxkit.sessions.records import (
+    Record,
+    arrived_in,
+    draft_of,
+    erased,
+    erased_draft,
+    record_bytes,
+    record_from,
+    to_bytes,
+    told_in,
+)
 from ctxkit.sessions.store import Store
 
 __all__ = ["Log"]
@@ -46,6 +57,9 @@ class Log:
         history: a new one; the log is folded into it.
         provider: the wire format.
         clock: seconds since 1970.
+
+    Attributes:
+        parent: what the record that begins the session names as the one it is begun for; set before that is written.
     """
 
     def __init__(
@@ -56,6 +70,7 @@ class Log:
         self.history = history
         self.book = Book()
         self.position = 0
+        self.parent = ""
         self._provider = provider
         self._clock = clock
         self._lock = asyncio.Lock()
@@ -124,6 +139,8 @@ class Log:
     async def _written(self, make: Callable[[float], Record | None], key: str) -> Record | None:
         attempt, own = 0, key or uuid.uuid4().hex
         while True:
+            if self.position and self.position == self.book.erased_at:
+                await self._finish_erasing()
             record = await self._made(make)
             if record is None:
                 return None
@@ -142,6 +159,12 @@ class Log:
             self._unsure = False
             self._fold(record, bodies)
             return record
+
+    async def _finish_erasing(self) -> None:
+        """Let nothing stand behind a record whose erasure was not done: then it is enough to look at the last one."""
+        from ctxkit.sessions.tidying import finish_newest
+
+        await finish_newest(self)
 
     async def _made(self, make: Callable[[float], Record | None]) -> Record | None:
         """The record, made from the conversation as it is in the store where it cannot be made as it is here."""
@@ -166,12 +189,16 @@ class Log:
         body = record_bytes(record, self.history.state)
         if self.position:
             return [body]
-        begun = Record("session", record.at, data={"format": self._provider.name})
+        begun = self._begun(record.at)
         return [record_bytes(begun, self.history.state), body]
+
+    def _begun(self, at: float) -> Record:
+        named = {"parent": self.parent} if self.parent else {}
+        return Record("session", at, data={"format": self._provider.name, **named})
 
     def _fold(self, record: Record, bodies: Sequence[bytes]) -> None:
         if len(bodies) > 1:
-            self._take(Record("session", record.at, data={"format": self._provider.name}), len(bodies[0]))
+            self._take(self._begun(record.at), len(bodies[0]))
         self._take(record, len(bodies[-1]))
 
     async def _append(self, bodies: Sequence[bytes], key: str) -> int:
@@ -202,27 +229,35 @@ class Log:
                         archive.read[item.id] = item
 
     async def erase(self, ids: frozenset[int], placeholder: Json) -> None:
-        """Take what items said out of the log, for good; their places stay."""
+        """Take what items said out of the log, for good, with what was made of it; their places stay."""
         first = min(self.book.position_of(id) for id in ids)
-        bodies = {}
-        for at, body in enumerate(await self.store.read(self.id, after=first - 1, upto=self.position), first):
+        changed, drafts = {}, set()
+        async for at, body in bodies(self.store, self.id, after=first - 1, upto=self.position):
             told = told_in(body, session=self.id)
+            if told.get("step", {}).get("popped") in ids:
+                break
+            drafts.add(draft_of(told, ids))
             if erased(told, ids, placeholder):
-                bodies[at] = to_bytes(told)
-        await self._rewrite(bodies)
+                changed[at] = to_bytes(told)
+        given = frozenset(each for each in drafts if each is not None)
+        async for at, body in bodies(self.store, self.id, upto=self.position if given else 0):
+            told = told_in(body, session=self.id)
+            if erased_draft(told, given, placeholder):
+                changed[at] = to_bytes(told)
+        await self._rewrite(changed)
 
     async def erase_before(self, position: int) -> None:
         """Take everything out of the records before a position, for good, but for what began the session."""
-        bodies = {}
-        for at, body in enumerate(await self.store.read(self.id, upto=position - 1), 1):
+        changed = {}
+        async for at, body in bodies(self.store, self.id, upto=position - 1):
             told = told_in(body, session=self.id)
             if told["kind"] not in ("session", "erased"):
-                bodies[at] = to_bytes({"v": told["v"], "kind": "erased", "at": told["at"]})
-        await self._rewrite(bodies)
+                changed[at] = to_bytes({"v": told["v"], "kind": "erased", "at": told["at"]})
+        await self._rewrite(changed)
 
-    async def _rewrite(self, bodies: dict[int, bytes]) -> None:
-        if bodies:
-            await self.store.rewrite(self.id, bodies)
+    async def _rewrite(self, changed: dict[int, bytes]) -> None:
+        if changed:
+            await self.store.rewrite(self.id, changed)
         await self.checkpoint()
 
     async def _make_checkpoint(self) -> None:

@@ -3,71 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ctxkit.core.edits import Close, Edit, Remember, Retract
 from ctxkit.core.facts import USER, Fact, active_facts
-from ctxkit.core.marks import marked
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import OpenCall, State
-from ctxkit.errors import ConfigError, ConversationError
-from ctxkit.explain import Explanation, explain
-from ctxkit.history import History, Snapshot, Step
-from ctxkit.jsons import copied
+from ctxkit.core.state import OpenCall
+from ctxkit.history import Snapshot
 from ctxkit.preparation import Added, Preparation, Request
 from ctxkit.report import Report
-from ctxkit.sessions import calls
-from ctxkit.sessions.compacting import Compacting
-from ctxkit.sessions.log import Log
-from ctxkit.sessions.records import Record, record_bytes
-from ctxkit.sessions.store import Store, checked_id
+from ctxkit.sessions import calls, children
+from ctxkit.sessions.recalled import Recalled, recorded
+from ctxkit.sessions.records import Record
+from ctxkit.sessions.store import Store
+from ctxkit.sessions.stores import open_store
 from ctxkit.strategy import CompressionStrategy
 
-__all__ = ["Moment", "Session", "Turn"]
+__all__ = ["Draft", "Session"]
 
 
-class Session:
+class Session(Recalled):
     """A conversation in a store. It may be shared by tasks; each worker opens its own.
 
     What is acknowledged is in the log, once and in order, whatever other workers do meanwhile. Open one with
     `Session.open`; it takes what `ContextManager` takes, and does what it does, with `await`.
-
-    Attributes:
-        id: the id of the session.
-        preparation: format, budget, strategy and the rest; see `ctxkit.preparation`.
     """
 
-    def __init__(
-        self,
-        id: str,
-        store: Store,
-        preparation: Preparation,
-        *,
-        background: bool = False,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.id = checked_id(id)
-        self.store = store
-        self.preparation = preparation
-        self._history = preparation.history
-        self._clock = clock
-        self._log = Log(store, id, self._history, preparation.provider, clock)
-        self._background = background
-        self._compacting = Compacting(self._log, preparation, background=background)
+    _parent: Session | None = None
 
     @classmethod
     async def open(
         cls,
         id: str,
-        store: Store,
+        store: Store | str = "sqlite:ctxkit.db",
         *,
         background: bool = False,
+        snapshots: bool = True,
         clock: Callable[[], float] = time.time,
         **settings: Any,
     ) -> Self:
@@ -75,8 +52,10 @@ class Session:
 
         Args:
             id: 1 to 200 letters, digits and `._:@+=/-`.
-            store: where it is kept.
+            store: where it is kept, or the address of it (see `open_store`); a store that is opened here is closed
+                with the session.
             background: compact beside the conversation while a request still fits its budget, instead of before it.
+            snapshots: put on record what each request held, for `request`.
             clock: seconds since 1970.
             settings: what `ContextManager` takes: `format`, `budget`, `strategy`, `model` and so on.
 
@@ -85,9 +64,31 @@ class Session:
             SessionError: the log cannot be read.
             StoreError: the store cannot be reached.
         """
-        session = cls(id, store, Preparation(**settings), background=background, clock=clock)
+        preparation = Preparation(**settings)
+        opened = open_store(store) if isinstance(store, str) else store
+        session = cls(id, opened, preparation, background=background, snapshots=snapshots, clock=clock)
+        session._owns_store = opened is not store
         await session._log.open()
         return session
+
+    @classmethod
+    async def from_config(
+        cls,
+        id: str,
+        source: str | Path | Mapping[str, Any],
+        store: Store | str | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A session as a config file or a dict says, its `store` too unless one is given; `settings` win.
+
+        Raises:
+            ConfigError: the file cannot be read, or a setting in it cannot be right; and what `open` raises.
+        """
+        from ctxkit.config import load
+
+        config = load(source)
+        where = store if store is not None else config.store
+        return await cls.open(id, *([] if where is None else [where]), **{**config.settings(), **settings})
 
     def __repr__(self) -> str:
         return f"<Session {self.id}, {self.position} records, {self.preparation.strategy.kind}>"
@@ -98,16 +99,13 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Wait for a compaction in the background, and close the store if it was opened here."""
         await self.settled()
-
-    @property
-    def position(self) -> int:
-        """The position of the last record that was read or written here."""
-        return self._log.position
-
-    async def refresh(self) -> None:
-        """Read what other workers have written since; every write does so by itself when it has to."""
-        await self._log.refresh()
+        if self._owns_store:
+            await self.store.close()
 
     # What goes in
 
@@ -118,6 +116,8 @@ class Session:
         system: Any = None,
         region: str = "",
         waiting: Iterable[str] = (),
+        author: str = "",
+        place: str = "",
         key: str = "",
     ) -> None:
         """Add what was said, all of it or nothing; see `ContextManager.add`.
@@ -125,15 +125,15 @@ class Session:
         A tool result that comes a second time, for a call that was answered, is left out, and the next report says so.
 
         Args:
-            messages, system, region, waiting: as in `ContextManager.add`.
+            messages, system, region, waiting, author, place: as in `ContextManager.add`.
             key: names this call, the id of a webhook for instance: called again with it, nothing is added.
 
         Raises:
             ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
-            ConfigError: a region that only ctxkit itself fills, or `waiting` that holds no ids.
+            ConfigError: as `ContextManager.add` raises it.
             StoreError: the store failed; whether it was written is known after the next call.
         """
-        added = self.preparation.added(messages, system, region, waiting)
+        added = self.preparation.added(messages, system, region, waiting, author=author, place=place)
         await self._log.write(lambda at: self._items(added, at), key=key)
 
     def _items(self, added: Added, at: float, data: Mapping[str, Any] | None = None) -> Record:
@@ -146,7 +146,14 @@ class Session:
                 announced.append(f"a second result for the call {repeated!r} was left out")
             else:
                 entries.append(entry)
-        step = self._history.adding(entries, system=added.system, region=added.region, waiting=added.waiting)
+        step = self._history.adding(
+            entries,
+            system=added.system,
+            region=added.region,
+            waiting=added.waiting,
+            author=added.author,
+            place=added.place,
+        )
         step = replace(step, announced=(*announced, *step.announced))
         return Record("items", at, step, dict(data or {}))
 
@@ -160,14 +167,14 @@ class Session:
 
     async def pin(self, *positions: int, until: int | None = None) -> None:
         """Keep messages as they are; see `ContextManager.pin`."""
-        await self._log.write(lambda at: _recorded(self._history.pinning(positions, until), at))
+        await self._log.write(lambda at: recorded(self._history.pinning(positions, until), at))
 
     async def unpin(self, *positions: int) -> None:
         """Take pins off again."""
-        await self._log.write(lambda at: _recorded(self._history.unpinning(positions), at))
+        await self._log.write(lambda at: recorded(self._history.unpinning(positions), at))
 
     async def _edit(self, edit: Edit) -> None:
-        await self._log.write(lambda at: _recorded(self._history.editing(edit), at))
+        await self._log.write(lambda at: recorded(self._history.editing(edit), at))
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on, in this worker."""
@@ -193,16 +200,17 @@ class Session:
             StoreError: the store failed.
         """
         started = time.perf_counter()
-        done = await self._compacting.before_request(await self._gathered(tools))
+        snapshot, erased_at = await self._gathered(tools), self._log.book.erased_at
+        done = await self._compacting.before_request(snapshot)
         wrong = self.preparation.checked(done)
         request = self.preparation.structured(done, wrong, started)
-        await self._log.write(lambda at: _recorded(self._history.sending(done.view.state), at))
+        await self._log.write(lambda at: self._snapshots.record(done, wrong, erased_at, at))
         return request
 
     async def _gathered(self, tools: Any) -> Snapshot:
         await self._log.refresh()
-        await self._log.write(lambda at: _recorded(self.preparation.tools(tools), at))
-        await self._log.write(lambda at: _recorded(self._history.noting(self.preparation.view), at))
+        await self._log.write(lambda at: recorded(self.preparation.tools(tools), at))
+        await self._log.write(lambda at: recorded(self._history.noting(self.preparation.view), at))
         return self._history.snapshot()
 
     async def compact(self) -> Report:
@@ -228,7 +236,7 @@ class Session:
 
     # Answers that are not delivered yet
 
-    async def reply(self, messages: object, *, key: str = "") -> Turn:
+    async def reply(self, messages: object, *, key: str = "") -> Draft:
         """Put an answer on record that was made and is about to be delivered; it counts as said once it was.
 
         Args:
@@ -243,13 +251,13 @@ class Session:
         draft = key or uuid.uuid4().hex
         data = {"draft": draft, "entries": added.entries}
         await self._log.write(lambda at: Record("draft", at, data=data), key=key)
-        return Turn(draft, added.entries, self)
+        return Draft(draft, added.entries, self)
 
-    def undelivered(self) -> list[Turn]:
+    def undelivered(self) -> list[Draft]:
         """Answers that were made and neither delivered nor discarded, oldest first: a crash came between, perhaps."""
-        return [Turn(draft, entries, self) for draft, entries in self._log.book.drafts.items()]
+        return [Draft(draft, entries, self) for draft, entries in self._log.book.drafts.items()]
 
-    async def _deliver(self, turn: Turn) -> None:
+    async def _deliver(self, turn: Draft) -> None:
         added = Added(turn.entries, None, "", ())
 
         def made(at: float) -> Record | None:
@@ -258,7 +266,7 @@ class Session:
 
         await self._log.write(made)
 
-    async def _discard(self, turn: Turn) -> None:
+    async def _discard(self, turn: Draft) -> None:
         def made(at: float) -> Record | None:
             known = turn.id in self._log.book.drafts
             return Record("discarded", at, data={"draft": turn.id}) if known else None
@@ -306,147 +314,43 @@ class Session:
         calls.named(self._history.state, call, self.id)
         await self._edit(Close(call, text, by=USER))
 
-    # History
+    # Several agents
 
-    async def undo(self) -> None:
-        """Take the last compaction back; see `ContextManager.undo`."""
-        await self._log.write(lambda at: _recorded(self._history.undoing(), at))
-        self.preparation.triggers.hold()
+    async def child(self, id: str, *, purpose: str = "", **settings: Any) -> Session:
+        """A session in the same store for an agent that works for this one; asked for again, the same one.
 
-    async def redo(self) -> None:
-        """Take the compaction over again that was undone last, unless there was another since.
-
-        Raises:
-            ConversationError: there is none.
-        """
-        await self._log.write(lambda at: _recorded(self._history.redoing(), at))
-
-    async def name(self, name: str) -> None:
-        """Give the session as it is now a name, to come back to it with `rollback`.
+        Args:
+            id: as in `open`.
+            purpose: what it is begun for; kept on record.
+            settings: as in `open`, where they are other than those of this session.
 
         Raises:
-            ConfigError: the name is empty, or no text.
+            ConversationError: there is a session with that id that is no child of this one.
         """
-        if not isinstance(name, str) or not name:
-            raise ConfigError(f"a name is a text, not {name!r:.60}", path="name")
-        await self._log.write(
-            lambda at: Record("name", at, data={"name": name, "position": self._log.position})
-        )
+        return await children.begin(self, id, purpose, settings)
 
     @property
-    def names(self) -> dict[str, int]:
-        """The positions that have names."""
-        return dict(self._log.book.names)
+    def children(self) -> list[children.Child]:
+        """The sessions that were begun for this one."""
+        return children.children_of(self)
 
-    async def at(self, position: int | str) -> Moment:
-        """The session as it was when its record at `position` (or at that name) had been written.
+    async def returned(self, child: Session | str, messages: object) -> bool:
+        """Add what came of a child, which is all that is kept of it here; whether it was added.
 
-        Raises:
-            ConversationError: there is no such position or name.
-        """
-        await self._log.refresh()
-        wanted = self._position(position)
-        history = History(
-            self._history.setting.meter, reasoning=self._history.setting.reasoning, repair=False
-        )
-        log = Log(self.store, self.id, history, self.preparation.provider, self._clock)
-        await log.open(upto=wanted)
-        return Moment(wanted, history.state, history.entries(history.state))
+        A child returns once: a second time changes nothing.
 
-    def _position(self, position: int | str) -> int:
-        known = self._log.book.names.get(position) if isinstance(position, str) else position
-        if isinstance(known, int) and not isinstance(known, bool) and 0 <= known <= self.position:
-            return known
-        names = ", ".join(map(repr, self._log.book.names)) or "none"
-        raise ConversationError(
-            f"session {self.id!r} has no position {position!r:.80}; it has 0 to {self.position}, and the names: {names}"
-        )
-
-    async def rollback(self, position: int | str) -> None:
-        """Go back to how the session was at a position or name; what came since stays on record, out of sight.
+        Args:
+            messages: in the format of this session, as `add` takes them: the result of a call, a message.
 
         Raises:
-            ConversationError: there is no such position or name.
+            ConversationError: there is no such child.
+            ProviderFormatError: it is not of the format; nothing is added.
         """
-        then = (await self.at(position)).state
-        await self._log.write(lambda at: _recorded(self._history.rolling_back(then), at))
+        return await children.take_return(self, child if isinstance(child, str) else child.id, messages)
 
-    async def fork(self, id: str, *, at: int | str | None = None) -> Session:
-        """A new session that begins as this one was at a position (or name), by default as it is now.
-
-        Its log is a copy, so that each may be deleted without the other.
-
-        Raises:
-            ConflictError: there is a session with that id already.
-            ConversationError: there is no such position or name.
-        """
-        checked_id(id)
-        wanted = self.position if at is None else self._position(at)
-        bodies = await self.store.read(self.id, upto=wanted)
-        forked = Record("fork", self._clock(), data={"from": self.id, "position": wanted})
-        bodies.append(record_bytes(forked, self._history.state))
-        await self.store.append(id, bodies, after=0)
-        session = Session(
-            id, self.store, self.preparation.again(), background=self._background, clock=self._clock
-        )
-        await session._log.open()
-        return session
-
-    # What is taken out for good
-
-    async def pop(self) -> Entry | None:
-        """Take the newest message back and give it as it was added; None when there is none.
-
-        It is erased from the log, and no older state that held it can be gone back to.
-
-        Raises:
-            ConversationError: it was merged into another message, as late results are.
-        """
-        popped: list[Entry] = []
-
-        def made(at: float) -> Record | None:
-            step = self._history.popping()
-            if step is None or step.popped is None:
-                return None
-            popped[:] = [copied(self._history.archive.original(step.popped))]
-            results = self.preparation.provider.shape(popped[0]).results
-            return Record("pop", at, step, {"reopened": [result.id for result in results]})
-
-        record = await self._log.write(made)
-        if record is None or record.step is None or record.step.popped is None:
-            return None
-        gone = self.preparation.provider.stand_in(marked("This message was taken back."))
-        await self._log.erase(frozenset((record.step.popped,)), gone)
-        return popped[0]
-
-    async def clear(self) -> None:
-        """Take everything back, for good: messages, facts, pins, what earlier requests held."""
-        await self._erase_all(self._history.clearing)
-
-    async def retain_structure(self) -> None:
-        """Take everything out for good but the facts in force: what retention leaves of a session."""
-        await self._erase_all(self._history.retaining)
-
-    async def _erase_all(self, make: Callable[[], Step]) -> None:
-        await self._log.write(lambda at: _recorded(make(), at))
-        await self._log.erase_before(self._log.position)
-
-    async def original(self, handle: str) -> list[Entry]:
-        """The messages that a handle stands for, as they were added.
-
-        Raises:
-            UnknownHandleError: nothing is kept under that handle.
-        """
-        return await self._log.paged(lambda: self._history.original(handle))
-
-    async def restore(self, handle: str) -> bytes:
-        """What `original` gives, as the JSON of the list, in UTF-8; raises what it raises."""
-        return json.dumps(await self.original(handle)).encode()
-
-    async def explain(self) -> list[Explanation]:
-        """Where each message is now, and why; reads the whole log."""
-        view = self.preparation.view(self._history.state)
-        return await self._log.paged(lambda: explain(view, self._history.archive))
+    async def finish(self, messages: object) -> bool:
+        """Return to the session that this one was begun for; see `returned`, and raises what it raises."""
+        return await (await children.parent_of(self)).returned(self, messages)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -465,27 +369,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A session as it was.
-
-    Attributes:
-        position: of the last record that had been written.
-        state: the conversation.
-        messages: what a request with it would have held; copies.
-    """
-
-    position: int
-    state: State
-    messages: list[Entry]
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """The facts that were in force."""
-        return tuple(active_facts(self.state.facts).values())
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Draft:
     """An answer on record that is not delivered yet.
 
     Attributes:
@@ -504,7 +388,3 @@ class Turn:
     async def discard(self) -> None:
         """It will not be delivered; it stays on record, and no request holds it."""
         await self._session._discard(self)
-
-
-def _recorded(step: Step | None, at: float) -> Record | None:
-    return None if step is None else Record(step.kind, at, step)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Drop, Edit, Plan, Replace
@@ -17,8 +17,19 @@ from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.literals import as_json
 from ctxkit.strategies.digesting import fields_of
-from ctxkit.strategies.packing import Known, Scored, chosen, estimated, is_whole, kept, ranked
-from ctxkit.strategies.steps import Fact, Step, keep_written, lines_of, read_again, size_of, steps_of
+from ctxkit.strategies.packing import (
+    FREE_TOKENS,
+    Known,
+    Scored,
+    Talk,
+    chosen,
+    estimated,
+    fitting,
+    is_whole,
+    kept,
+    ranked,
+)
+from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, steps_of
 
 __all__ = ["Fold", "asked_of"]
 
@@ -47,6 +58,9 @@ ATTEMPTS = 3
 
 SIZES = 6
 """Texts that are written to find one of the right size."""
+
+LOOKED_AT = 60
+"""Facts that are looked at to fill what a small text has left."""
 
 SLACK, SLACK_SHARE = 100, 0.04
 """Tokens, and share, of a budget that need not be filled."""
@@ -170,6 +184,7 @@ class _Text:
         runs = ([u for u in old if u.turn != turn], [u for u in old if u.turn == turn])
         self._runs = [run for run in runs if run]
         self._budget = budget - len(self._runs) * _envelope(view)
+        self._sizes: dict[str, int] = {}
         gone = {unit.id for unit in old}
         self._live = [unit for unit in view.units if unit.id not in gone]
 
@@ -184,7 +199,7 @@ class _Text:
             except PlanRejected:
                 break
             best = Fold(plan, bool(over) or not is_whole(self._facts, taken))
-            if not over or not taken:
+            if not over or not _tokens(drafts):
                 break
             budget = min(budget, _tokens(drafts)) - over
         return best
@@ -215,12 +230,12 @@ class _Text:
     def _drafts(self, budget: int) -> tuple[int, list[_Draft]]:
         """The texts of a budget, which may be less than nothing, and how many facts are in them."""
         fits, fails, ratio = 0, len(self._facts) + 1, 1.0
-        drafts = self._written(0)
+        drafts = self._written(())
         for _ in range(SIZES):
             taken = min(chosen(self._facts, max(0, budget), ratio), fails - 1)
             if taken <= fits:
                 break
-            tried = self._written(taken)
+            tried = self._written(self._facts[:taken])
             size = _tokens(tried)
             if size > budget:
                 fails = taken
@@ -229,18 +244,39 @@ class _Text:
                 if budget - size < min(SLACK, budget * SLACK_SHARE):
                     break
             ratio = size / estimated(self._facts[:taken])
-        return fits, drafts
+        return fits, self._filled(drafts, fits, budget, ratio) if budget <= FREE_TOKENS else drafts
 
-    def _written(self, taken: int) -> list[_Draft]:
-        """The best facts as a text for each run."""
-        steps = kept(self._steps, self._facts[:taken])
+    def _filled(self, drafts: list[_Draft], taken: int, budget: int, ratio: float) -> list[_Draft]:
+        """The texts with facts further back that fit into what is left, where every token counts."""
+        told, rest = list(self._facts[:taken]), list(self._facts[taken + 1 : taken + 1 + LOOKED_AT])
+        for _ in range(ATTEMPTS):
+            more = list(fitting(rest, int((budget - _tokens(drafts)) / ratio)))
+            if not more:
+                break
+            tried = self._written([*told, *more])
+            if _tokens(tried) > budget:
+                rest.remove(more[-1])
+            else:
+                told, drafts = [*told, *more], tried
+                rest = [each for each in rest if each not in more]
+        return drafts
+
+    def _written(self, facts: Sequence[Scored]) -> list[_Draft]:
+        """Facts as a text for each run."""
+        steps = kept(self._steps, facts)
         drafts, first = [], 0
         for run in self._by_run:
             told = tuple(step for step in steps[first : first + len(run)] if step is not None)
             first += len(run)
-            text = lines_of(told)
-            drafts.append(_Draft(text, told, self._view.count(text)))
+            lines = lines_of(told)
+            drafts.append(_Draft("\n".join(lines), told, sum(map(self._size, lines))))
         return drafts
+
+    def _size(self, line: str) -> int:
+        """Tokens of a line of a text; most lines are the same in all that are tried."""
+        if line not in self._sizes:
+            self._sizes[line] = self._view.count(f"{line}\n")
+        return self._sizes[line]
 
     @cached_property
     def _by_run(self) -> list[list[Step]]:
@@ -262,26 +298,25 @@ class _Text:
         )
         steps = [*self._steps, *received]
         calls = [step for step in steps if not step.said]
-        said = (fact.text for step in reversed(steps) if step.said for fact in step.facts)
-        taken = Counter(fact.text for step in calls for fact in takewhile(_is_asked, step.facts))
+        said = (text for step in reversed(steps) if step.said for text in step.texts)
+        taken = Counter(chain.from_iterable(step.given for step in calls))
         return Known(
-            asked=frozenset(name for step in calls for name in step.sets),
-            recent=frozenset(name for step in calls[-RECENT_CALLS:] for name in step.sets),
+            asked=frozenset().union(*(step.sets for step in calls)),
+            recent=frozenset().union(*(step.sets for step in calls[-RECENT_CALLS:])),
             taken=taken,
-            sources=frozenset(
-                fact.field
-                for step in calls
-                if not taken.keys().isdisjoint(step.values)
-                for fact in step.facts
-                if not fact.asked and fact.text in taken
-            ),
-            live=frozenset(value for step in received if not step.said for value in step.values),
-            talk="\n".join(said)[:CHARACTERS].lower(),
+            sources=frozenset(_sources(calls, taken.keys())),
+            live=frozenset().union(*(step.values for step in received if not step.said)),
+            talk=Talk("\n".join(said)[:CHARACTERS]),
         )
 
 
-def _is_asked(fact: Fact) -> bool:
-    return fact.asked
+def _sources(calls: Sequence[Step], taken: Set[str]) -> Iterator[str]:
+    """The names of fields in results from which calls took a value."""
+    for step in calls:
+        if not taken.isdisjoint(step.values):
+            for place in step.places:
+                if not place.asked and any(row[1] in taken for row in place.rows):
+                    yield place.field
 
 
 def _envelope(view: View) -> int:

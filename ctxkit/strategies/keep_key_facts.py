@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -12,8 +13,9 @@ from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Edit, Failure, Pin, Plan, Remember, Retract, Unpin
 from ctxkit.core.facts import Fact
 from ctxkit.core.view import View
+from ctxkit.keyfacts.finding import MOST_RULES
 from ctxkit.keyfacts.ledger import Ledger, Settled
-from ctxkit.keyfacts.reading import Reader
+from ctxkit.keyfacts.reading import LONGEST_TEXT, MOST_OF_MESSAGE, Reader
 from ctxkit.keyfacts.room import Room, about_to_go, room_of
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.specifics import specifics
@@ -109,6 +111,14 @@ class KeepKeyFacts(CompressionStrategy):
             where = _positions(item.id for unit in left for item in unit.items)
             why = f"what has to be kept of {where} has no room, neither as facts (of {room.cap} tokens) nor pinned"
             yield Failure(self.kind, f"{why} ({size} tokens)", note=True)
+        if reader.unread:
+            where = _positions(reader.unread)
+            why = f"of {where} the first and the last {LONGEST_TEXT // 2} characters were read for facts"
+            yield Failure(self.kind, f"{why}, and whole for what must be kept", note=True)
+        if reader.surplus:
+            count, where = sum(reader.surplus.values()), _positions(reader.surplus)
+            why = f"{_facts(count)} of plugins in {where} not kept: of one text at most {MOST_OF_MESSAGE} are"
+            yield Failure(self.kind, f"{why}, and {MOST_RULES} that must be", note=True)
         if reader.secret:
             count, where = sum(reader.secret.values()), _positions(reader.secret)
             yield Failure(
@@ -132,10 +142,15 @@ def _used_in(view: View, going: Sequence[Unit], kind: str) -> Callable[[Fact], b
     text = "\n".join(unit.text for unit in view.units if unit.id not in ids and not unit.synthetic)
 
     def used(fact: Fact) -> bool:
-        exact = [each.text for each in specifics(fact.value)] or [fact.value]
-        return any(len(value) >= SHORTEST and value in text for value in exact)
+        return any(len(value) >= SHORTEST and value in text for value in _exact(fact.value))
 
     return used
+
+
+@lru_cache(maxsize=1024)
+def _exact(value: str) -> tuple[str, ...]:
+    """The exact values in what a fact says; those that are kept are asked about at each compaction."""
+    return tuple(each.text for each in specifics(value)) or (value,)
 
 
 def _edits(settled: Settled) -> Iterator[Edit]:

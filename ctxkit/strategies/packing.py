@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
 from ctxkit.literals import Rank, words_of
-from ctxkit.strategies.steps import ASSISTANT, USER, Place, Step, name_size
+from ctxkit.strategies.steps import ASSISTANT, USER, Place, Step, ln, name_size
 
-__all__ = ["Known", "Scored", "chosen", "estimated", "is_whole", "kept", "ranked"]
+__all__ = [
+    "FREE_TOKENS",
+    "Known",
+    "Scored",
+    "Talk",
+    "chosen",
+    "estimated",
+    "fitting",
+    "is_whole",
+    "kept",
+    "ranked",
+]
 
-ARGUMENT = {Rank.DETAIL: 0.0, Rank.FACT: 0.5, Rank.KEY: 0.5, Rank.ID: 0.5}
-RESULT = {Rank.DETAIL: -1.6, Rank.FACT: -1.9, Rank.KEY: -0.1, Rank.ID: 0.7}
+ARGUMENT = (0.0, 0.0, 0.5, 0.5, 0.5)
+RESULT = (-1.6, -1.6, -1.9, -0.1, 0.7)
 SAID = {USER: 0.0, ASSISTANT: -0.8}
 TOLD = -1.5
-"""What a value in arguments, one in a result, and a sentence of somebody or in a result start from. All that follows
+"""What a value in arguments (by its rank), one in a result (by its rank), and a sentence of somebody or in a result start from. All that follows
 is added to that. The unit is the logarithm of odds; see `docs/decisions/0010`."""
 
 PLAIN = -0.5
@@ -71,6 +82,8 @@ NEEDED = -1.5
 LONGER = 1.6
 """Times the budget: as many tokens of facts are brought into order."""
 
+_WORD = re.compile(r"[a-z0-9]+")
+
 _GENERIC = frozenset(("id", "ids", "key", "code", "number", "no", "name", "names", "list", "type"))
 
 
@@ -84,7 +97,7 @@ class Known:
         taken: how often calls were given a value.
         sources: names of fields in results from which calls took a value.
         live: the values that stay in sight.
-        talk: what was said, in lower case.
+        talk: what was said.
     """
 
     asked: frozenset[str]
@@ -92,7 +105,58 @@ class Known:
     taken: Mapping[str, int]
     sources: frozenset[str]
     live: frozenset[str]
-    talk: str
+    talk: Talk
+
+
+class Talk:
+    """What was said, looked through for values that somebody spoke of, whatever their case."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.lower()
+        self._words = frozenset(_WORD.findall(self._text))
+        dated = "月" in self._text or not _MONTHS.keys().isdisjoint(word[:3] for word in self._words)
+        self._days = frozenset(_days_in(self._text)) if dated else frozenset[str]()
+
+    def mentions(self, text: str) -> bool:
+        """Whether somebody spoke of a value: said it, or the number in it, or the day of a date in words."""
+        lower, first, day, numbers = _spoken(text)
+        if (not first or first in self._words) and lower in self._text:
+            return True
+        if day:
+            return day in self._days
+        return bool(numbers) and not self._words.isdisjoint(numbers)
+
+
+@lru_cache(maxsize=2048)
+def _spoken(text: str) -> tuple[str, str, str, tuple[str, ...]]:
+    """A value in lower case, its first word, the day that it is, as in "03-08", and the words with digits in it."""
+    text = text.lower()
+    first = _WORD.match(text)
+    day = text[5:10] if _DATE.match(text) else ""
+    return text, first.group() if first else "", day, tuple(_NUMBERED.findall(text))
+
+
+_NUMBERED = re.compile(r"(?<![a-z0-9])(?=[a-z]*\d)[a-z0-9]{4,}(?![a-z0-9])")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MONTHS = {
+    "jan": "01", "feb": "02", "mar": "03", "apr": "04", "may": "05", "jun": "06",
+    "jul": "07", "aug": "08", "sep": "09", "oct": "10", "nov": "11", "dec": "12",
+}  # fmt: skip
+_ENDINGS = "uary|ruary|ch|il|e|y|ust|t|tember|ober|ember"
+_MONTH = rf"\b(?:{'|'.join(_MONTHS)})(?=(?:{_ENDINGS})?\b)"
+_DAY = re.compile(
+    rf"(?P<month>{_MONTH})[a-z]*\.? (?P<day>\d\d?)(?!\d)"
+    rf"|\b(?P<day_first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<month_then>{_MONTH})"
+    r"|(?P<number>\d\d?)\s?月\s?(?P<day_then>\d\d?)"
+)
+
+
+def _days_in(text: str) -> Iterator[str]:
+    """The days that a text in lower case names in words, as in "03-08"."""
+    for found in _DAY.finditer(text):
+        month = found["month"] or found["month_then"]
+        number = _MONTHS[month] if month else found["number"].zfill(2)
+        yield f"{number}-{(found['day'] or found['day_first'] or found['day_then']).zfill(2)}"
 
 
 class Scored(NamedTuple):
@@ -113,51 +177,40 @@ def ranked(steps: Sequence[Step], known: Known, budget: int, fresh: int = 0) -> 
         budget: tokens; of what could not be among them the rest is left out.
         fresh: how many steps, the last ones, the model has not seen yet.
     """
-    lacking = enumerate(_lacks(steps[::-1], known, fresh))
-    queues = [_Queue(step, age, lacks) for age, (step, lacks) in lacking]
-    heap = [first for queue in queues if (first := queue.next()) is not None]
-    heapify(heap)
+    scoring, found = _Scoring(known), list[_Place]()
+    for age, step in enumerate(reversed(steps)):
+        found += _in_order(step, age, scoring.worthy(step, FRESH * (age < fresh)))
+    found.sort()
     order: list[Scored] = []
     left = budget * LONGER
-    while heap and left > 0:
-        best = heap[0]
-        order.append(best)
-        left -= best.tokens
-        following = queues[best.age].next()
-        if following is None:
-            heappop(heap)
-        else:
-            heapreplace(heap, following)
+    for _, age, _, lack, number, tokens in found:
+        if left <= 0:
+            break
+        order.append(Scored(lack, age, number, tokens))
+        left -= tokens
     return order
 
 
-class _Queue:
-    """The facts of one step in the order of their worth for their tokens, the best first."""
+_Place = tuple[float, int, int, float, int, int]
+"""Where a fact stands among those of all steps: the most that it or one before it of its step lacks, its step counted
+from the newest, its place in the step; then what it lacks, its number in the step, and the tokens that it adds."""
 
-    def __init__(self, step: Step, age: int, lacks: Sequence[float]) -> None:
-        self._step = step
-        self._age = age
-        self._lacks = lacks
-        self._left = [
-            (lack + ln(fact.size), number)
-            for number, (lack, fact) in enumerate(zip(lacks, step.facts, strict=True))
-        ]
-        self._left.sort(reverse=True)
-        self._names: set[tuple[str, bool]] = set()
-        self._head = step.head
 
-    def next(self) -> Scored | None:
-        """The next fact, None when none that is worth a token is left."""
-        bound, number = self._left.pop() if self._left else (math.inf, 0)
-        if bound > -HOPELESS:
-            return None
-        fact = self._step.facts[number]
-        tokens, name = fact.size + self._head, (fact.field, fact.asked)
-        self._head = 0
-        if name not in self._names:
-            self._names.add(name)
-            tokens += name_size(fact.field)
-        return Scored(self._lacks[number] + ln(tokens), self._age, number, tokens)
+def _in_order(step: Step, age: int, worthy: list[tuple[float, int, float]]) -> Iterator[_Place]:
+    """The facts of one step, the best for its size first; a line and a name are there with the first that needs them."""
+    worthy.sort()
+    facts, head, most = step.facts, step.head, -math.inf
+    names: set[tuple[str, bool]] = set()
+    for place, (_, number, lack) in enumerate(worthy):
+        field, _, _, size, asked, _ = facts[number]
+        tokens = size + head
+        head = 0
+        if (field, asked) not in names:
+            names.add((field, asked))
+            tokens += name_size(field)
+        lack += ln(tokens)
+        most = max(most, lack)
+        yield most, age, place, lack, number, tokens
 
 
 def chosen(facts: Sequence[Scored], budget: int, ratio: float = 1.0) -> int:
@@ -171,6 +224,14 @@ def chosen(facts: Sequence[Scored], budget: int, ratio: float = 1.0) -> int:
         if size > free and size > budget * min(1.0, max(FREE_SHARE, (-lack - WORTHLESS) / STEEP)):
             return taken
     return len(facts)
+
+
+def fitting(facts: Sequence[Scored], budget: int) -> Iterator[Scored]:
+    """Those of the facts that fit into so many tokens one after the other."""
+    for each in facts:
+        if each.tokens <= budget:
+            budget -= each.tokens
+            yield each
 
 
 def is_whole(facts: Sequence[Scored], taken: int) -> bool:
@@ -188,37 +249,52 @@ def kept(steps: Sequence[Step], facts: Sequence[Scored]) -> list[Step | None]:
     numbers: dict[int, list[int]] = {}
     for each in facts:
         numbers.setdefault(len(steps) - 1 - each.age, []).append(each.fact)
-    return [step.only(sorted(numbers[at])) if at in numbers else None for at, step in enumerate(steps)]
+    return [step.only(tuple(sorted(numbers[at]))) if at in numbers else None for at, step in enumerate(steps)]
 
 
-def _lacks(newest: Sequence[Step], known: Known, fresh: int) -> Iterator[tuple[Step, list[float]]]:
-    """Each step, newest first, with what each of its facts lacks in worth, its size left aside."""
-    seen: set[str] = set()
-    names = _Names(known)
-    said = called = 0
-    for age, step in enumerate(newest):
-        later = LATER * log2(1 + (said if step.said else called)) + FRESH * (age < fresh)
-        said, called = said + step.said, called + (not step.said)
-        lacks = [0.0] * len(step.facts)
+class _Scoring:
+    """What facts lack in worth. Steps are asked about newest first: what they say is known when older ones come."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._names = _Names(known)
+        self._seen: set[str] = set()
+        self._later = [0, 0]
+        """How many calls, and how many messages, came later."""
+
+    def worthy(self, step: Step, start: float) -> list[tuple[float, int, float]]:
+        """The facts of a step that may be worth a token: what each lacks with its own size alone, its number, and
+        what it lacks with no size at all."""
+        known, names, seen = self._known, self._names, self._seen
+        taken, live, mentions = known.taken, known.live, known.talk.mentions
+        start += LATER * log2(1 + self._later[step.said])
+        self._later[step.said] += 1
+        found: list[tuple[float, int, float]] = []
         for place in step.places:
-            base = later + AMONG * log2(len(place.numbers)) + names.worth(step, place)
-            source = SOURCE * (not place.asked and place.field in known.sources)
-            levels = ARGUMENT if place.asked else RESULT
-            for number in place.numbers:
-                _, text, level, size, _, _ = step.facts[number]
-                score = base + GROWS * ln(size)
-                if level < Rank.KEY and not place.field:
+            base = start + AMONG * log2(len(place.rows)) + names.worth(step, place)
+            named, worth = bool(place.field), ARGUMENT if place.asked else RESULT
+            source = SOURCE if not place.asked and place.field in known.sources else 0.0
+            for number, text, key, level, log in place.rows:
+                score = base + GROWS * log
+                if named:
+                    score += worth[level]
+                    if text in taken:
+                        score += TAKEN_AGAIN * (taken[text] > 1)
+                    else:
+                        score += source
+                    if text in live:
+                        score += LIVE
+                    if mentions(text):
+                        score += MENTIONED
+                elif level < Rank.KEY:
                     score += PLAIN
-                elif place.field:
-                    taken = known.taken.get(text, 0)
-                    score += levels[level] + (source if not taken else TAKEN_AGAIN * (taken > 1))
-                    score += MENTIONED * (text.lower() in known.talk) + LIVE * (text in known.live)
-                key = step.keys[number]
                 if key in seen:
                     score += REPEATED
-                seen.add(key)
-                lacks[number] = -score
-        yield step, lacks
+                else:
+                    seen.add(key)
+                if log - score <= -HOPELESS:
+                    found.append((log - score, number, -score))
+        return found
 
 
 class _Names:
@@ -243,12 +319,6 @@ class _Names:
             topical = not self._topics.isdisjoint(map(_singular, words))
             self._fields[place.field] = ASKED * (" ".join(words) in self._recent) + TOPICAL * topical
         return self._fields[place.field]
-
-
-@lru_cache(maxsize=1024)
-def ln(number: int) -> float:
-    """The natural logarithm."""
-    return math.log(number)
 
 
 @lru_cache(maxsize=1024)

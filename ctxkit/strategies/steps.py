@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ __all__ = [
     "Step",
     "keep_written",
     "lines_of",
+    "ln",
     "name_size",
     "read_again",
     "size_of",
@@ -76,14 +78,17 @@ class Fact(NamedTuple):
     group: str = ""
 
 
+Row = tuple[int, str, str, Rank, float]
+"""The number of a fact, its text, what it has in common with others that say the same, its rank, and the natural
+logarithm of its size."""
+
+
 class Place(NamedTuple):
-    """A name under which facts of a step stand: whether it is one of the arguments, its tokens, about, and the numbers
-    of the facts."""
+    """A name under which facts of a step stand: whether it is one of the arguments, and the facts."""
 
     field: str
     asked: bool
-    named: int
-    numbers: list[int]
+    rows: list[Row]
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,9 @@ class Step:
     facts: tuple[Fact, ...]
 
     @cached_property
-    def keys(self) -> list[str]:
-        """What each fact has in common with others that say the same."""
-        return [f"{_words(fact.field)}={fact.text}" if fact.field else fact.text for fact in self.facts]
+    def texts(self) -> list[str]:
+        """The text of each fact."""
+        return [fact.text for fact in self.facts]
 
     @cached_property
     def head(self) -> int:
@@ -110,52 +115,82 @@ class Step:
     @cached_property
     def places(self) -> list[Place]:
         """The names under which facts stand."""
-        found: dict[tuple[str, bool], list[int]] = {}
-        for number, fact in enumerate(self.facts):
-            found.setdefault((fact.field, fact.asked), []).append(number)
-        return [Place(field, asked, name_size(field), numbers) for (field, asked), numbers in found.items()]
+        found: dict[tuple[str, bool], list[Row]] = {}
+        for number, (field, text, level, size, asked, _) in enumerate(self.facts):
+            key = f"{_words(field)}={text}" if field else text
+            found.setdefault((field, asked), []).append((number, text, key, level, ln(size)))
+        return [Place(field, asked, rows) for (field, asked), rows in found.items()]
 
     @cached_property
     def values(self) -> frozenset[str]:
         """The values that rank as keys."""
         return frozenset(fact.text for fact in self.facts if fact.level >= Rank.KEY)
 
-    @property
-    def sets(self) -> Iterator[str]:
+    @cached_property
+    def sets(self) -> frozenset[str]:
         """The names of the arguments that the call was given, as words."""
-        return (_words(place.field) for place in self.places if place.asked)
+        return frozenset(_words(place.field) for place in self.places if place.asked)
 
-    def only(self, numbers: Iterable[int]) -> Step:
+    @cached_property
+    def given(self) -> list[str]:
+        """The values that the call was given."""
+        return [fact.text for fact in self.facts if fact.asked]
+
+    def only(self, numbers: tuple[int, ...]) -> Step:
         """The step with these of its facts alone."""
-        return Step(self.name, self.said, tuple(self.facts[number] for number in numbers))
+        if len(numbers) == len(self.facts):
+            return self
+        if numbers not in self._parts:
+            self._parts[numbers] = Step(self.name, self.said, tuple(self.facts[number] for number in numbers))
+        return self._parts[numbers]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, ...], Step]:
+        return {}
+
+    @cached_property
+    def _lines(self) -> dict[bool, str]:
+        return {}
 
     def line(self, before: str = "") -> str:
         """It as a line of a digest, and a line more for each sentence; without the name of its tool when that is the
         tool of the line `before` too."""
+        goes_on = self.name == before
+        if goes_on not in self._lines:
+            self._lines[goes_on] = self._written(goes_on)
+        return self._lines[goes_on]
+
+    def _written(self, goes_on: bool) -> str:
         facts = self.facts
         if self.said:
-            return "\n ".join([f"{self.name}:", *(fact.text for fact in facts)])
+            return "\n ".join([f"{self.name}:", *self.texts])
         asked = [fact for fact in facts if fact.asked]
         answers = [fact for fact in facts if not fact.asked and fact.field]
         told = [fact.text for fact in facts if not fact.asked and not fact.field]
-        head = "" if self.name == before else _name(self.name)
+        head = "" if goes_on else _name(self.name)
         head += f"({_pairs(asked)})" if asked or not (head or answers) else ""
         head += f" -> {_pairs(answers)}" if answers else ""
         return "\n ".join([head.lstrip(), *told])
 
 
-def lines_of(steps: Iterable[Step]) -> str:
+def lines_of(steps: Iterable[Step]) -> list[str]:
     """Steps as the lines of a digest."""
     lines, before = [], ""
     for step in steps:
         lines.append(step.line(before))
         before = "" if step.said else step.name
-    return "\n".join(lines)
+    return lines
 
 
 def size_of(text: str) -> int:
     """Tokens of a text, about: pieces of words, digits by threes, marks."""
     return len(_PIECE.findall(text))
+
+
+@lru_cache(maxsize=1024)
+def ln(number: int) -> float:
+    """The natural logarithm."""
+    return math.log(number)
 
 
 @lru_cache(maxsize=1024)
@@ -169,9 +204,17 @@ def name_size(field: str) -> int:
     return size_of(field) + 1 if field else 0
 
 
-@lru_cache(maxsize=2048)
 def _fact(field: str, text: str, asked: bool, group: str) -> Fact:
-    return Fact(field, text, rank(field, text), size_of(text) + 1, asked, group)
+    return Fact(field, text, *_rated(field, text.translate(_ALIKE)), asked, group)
+
+
+_ALIKE = str.maketrans("12345678", "99999999")
+
+
+@lru_cache(maxsize=4096)
+def _rated(field: str, text: str) -> tuple[Rank, int]:
+    """Rank and size of a value; which digits there are makes no difference."""
+    return rank(field, text), size_of(text) + 1
 
 
 def _sentence(text: str) -> Fact:
@@ -226,7 +269,7 @@ def _called(name: str, arguments: str, *results: str) -> Step:
             told += map(_sentence, dict.fromkeys(telling(result)))
         else:
             facts += _facts(value, asked=False)
-    return Step(name, False, tuple(dict.fromkeys((*facts, *told))))
+    return Step(name, False, (*facts, *told))
 
 
 def _facts(value: Any, *, asked: bool) -> list[Fact]:
@@ -240,7 +283,7 @@ def _facts(value: Any, *, asked: bool) -> list[Fact]:
             groups.setdefault(field, set()).add(group)
     return [
         _fact(field, text, asked, group if group and (len(groups[field]) > 1 or looks_like_id(group)) else "")
-        for group, field, text in found
+        for group, field, text in dict.fromkeys(found)
     ]
 
 

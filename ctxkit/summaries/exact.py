@@ -107,7 +107,8 @@ def _of_person(said: Said, language: Language) -> Iterator[Locked]:
                 sentence_of.setdefault(specific.text, sentence)
     for specific in specifics(said.text):
         line = sentence_of.get(specific.text, specific.text)
-        yield Locked(specific, label(said.by, language) + one_line(line))
+        spoken_by = label(said.by, language, author=said.author, place=said.place)
+        yield Locked(specific, spoken_by + one_line(line))
 
 
 def fitted(

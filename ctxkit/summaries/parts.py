@@ -12,7 +12,7 @@ from ctxkit.core.view import View
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prompt import QUOTE
 from ctxkit.summaries.prose import one_line
-from ctxkit.summaries.salience import Said, Speaker, said
+from ctxkit.summaries.salience import Said, Speaker, said, who
 
 __all__ = ["Part", "Turned", "original_units", "parted", "spoken"]
 
@@ -52,7 +52,9 @@ def original_units(view: View, items: Iterable[Item]) -> tuple[Unit, ...]:
     for id in ids:
         raw = view.setting.original(id)
         shape = view.setting.meter.read(raw)[0]
-        by_turn.setdefault(turns[id], []).append(Item(id, raw, shape, id, turns[id], 0, "recent"))
+        author, place = view.setting.writer(id)
+        item = Item(id, raw, shape, id, turns[id], 0, "recent", author=author, place=place)
+        by_turn.setdefault(turns[id], []).append(item)
     return tuple(Unit(items[0].id, turn, tuple(items), view.parts) for turn, items in by_turn.items())
 
 
@@ -98,15 +100,16 @@ def _messages(turned: Sequence[Turned], language: Language) -> Iterator[tuple[st
         tool = one_line(each.said.tool)
         if each.said.call:
             yield _head(language, each.turn, "assistant", tool, calls=True), Said("assistant", each.said.call)
-        yield _head(language, each.turn, each.said.by, tool), replace(each.said, call="")
+        name = tool if each.said.by == "tool" else who(language, each.said.author, each.said.place)
+        yield _head(language, each.turn, each.said.by, name), replace(each.said, call="")
 
 
-def _head(language: Language, turn: int, by: Speaker, tool: str, *, calls: bool = False) -> str:
+def _head(language: Language, turn: int, by: Speaker, name: str, *, calls: bool = False) -> str:
     if language == "zh":
-        who = f"{_NAMES[by]}调用" if calls else _NAMES[by]
-        return f"第 {turn} 轮，{who}{f' {tool}' if tool else ''}："
-    who = f"{by} calls" if calls else by
-    return f"turn {turn}, {who}{f' {tool}' if tool else ''}:"
+        speaker = f"{_NAMES[by]}调用" if calls else _NAMES[by]
+        return f"第 {turn} 轮，{speaker}{f' {name}' if name else ''}："
+    speaker = f"{by} calls" if calls else by
+    return f"turn {turn}, {speaker}{f' {name}' if name else ''}:"
 
 
 _NAMES: dict[Speaker, str] = {"user": "用户", "assistant": "助手", "tool": "工具", "system": "系统"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,11 +25,13 @@ __all__ = [
     "Salient",
     "Speaker",
     "binding",
+    "called",
     "label",
     "said",
     "salient",
     "sentences",
     "unlabelled",
+    "who",
     "worth",
 ]
 
@@ -44,12 +47,15 @@ class Said:
         text: as it arrived.
         tool: the tool's name.
         call: the arguments that the tool was given, as JSON text.
+        author, place: who of several people or agents it is from and where it was written, "" where nobody said.
     """
 
     by: Speaker
     text: str
     tool: str = ""
     call: str = ""
+    author: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +74,13 @@ LABELS: dict[Language, dict[Speaker, str]] = {
 _SPEAKERS: dict[str, Speaker] = {
     name: speaker for names in LABELS.values() for speaker, name in names.items()
 }
-_LABEL = re.compile(rf"({'|'.join(_SPEAKERS)})(?: [^\s:：]{{1,80}})?[:：] ?")
+_CALLED = r'(?:"[^"\n:：]{1,80}"|[^\s:：]{1,80})'
+_LABEL = re.compile(
+    rf"({'|'.join(_SPEAKERS)})(?: ({_CALLED})(?: (?:in|在) {_CALLED})?| (?:in|在) {_CALLED})?[:：] ?"
+)
 _ASKED = re.compile(r"\([^()]{1,100}\) ")
 _NAME = re.compile(r"[^\w.-]+")
+_NO_NAME = re.compile(r"[\s\"“”:：]+")
 
 WORTH_OF: dict[str, float] = {"user": 3.0, "": 2.5, "system": 2.5, "assistant": 2.0, "tool": 1.0}
 """What a line is worth by who said it; "" is a line that names nobody."""
@@ -143,7 +153,7 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
                 call = _answered(part, asked)
                 yield Said("tool", part.text, part.name or call.name, call.text)
             elif part.kind is PartKind.TEXT and part.text.strip():
-                yield Said(_speaker(item), part.text)
+                yield Said(_speaker(item), part.text, author=item.author, place=item.place)
 
 
 def _answered(result: Part, asked: list[Part]) -> Part:
@@ -168,17 +178,35 @@ def _speaker(item: Item) -> Speaker:
             return "assistant"
 
 
-def label(by: Speaker, language: Language, tool: str = "") -> str:
-    """What stands before a line to tell who said it: `user: `, `assistant: `, `tool get_order: `."""
-    name = LABELS[language][by]
-    tool = _NAME.sub("_", tool)[:80]
-    return f"{name} {tool}: " if tool else f"{name}: "
+def label(by: Speaker, language: Language, tool: str = "", *, author: str = "", place: str = "") -> str:
+    """What stands before a line to tell who said it: `user: `, `user Ann in #ops: `, `tool get_order: `."""
+    name = _NAME.sub("_", tool)[:80] if by == "tool" else who(language, author, place)
+    return f"{LABELS[language][by]} {name}: " if name else f"{LABELS[language][by]}: "
+
+
+def who(language: Language, author: str, place: str) -> str:
+    """One of several people or agents, with the place, in words that no label can be mistaken for: `Ann in #ops`."""
+    where = called(place)
+    where = f"{'在' if language == 'zh' else 'in'} {where}" if where else ""
+    return " ".join(each for each in (called(author), where) if each)
+
+
+def called(name: str) -> str:
+    """The name of a person or a place as a label has it: in quotation marks when it is of several words."""
+    name = " ".join(_NO_NAME.sub(" ", name).split())[:80].strip()
+    return f'"{name}"' if " " in name else name
 
 
 def unlabelled(line: str) -> tuple[Speaker | Literal[""], str]:
     """Who said a line, "" where no label tells, and the line without its label."""
     found = _LABEL.match(line)
     return (_SPEAKERS[found.group(1)], line[found.end() :]) if found else ("", line)
+
+
+def _author(line: str) -> str:
+    """Whom a line is labelled with, as `called` has the name; "" for a tool, and where no label tells."""
+    found = _LABEL.match(line)
+    return found.group(2) or "" if found and _SPEAKERS[found.group(1)] != "tool" else ""
 
 
 def salient(
@@ -238,29 +266,43 @@ def worth(line: str, section: str) -> float:
 
 
 class _Heard:
-    """What was said before: words, pairs and identifiers of lines, and whole lines."""
+    """What was said before: words, pairs and identifiers of lines, and whole lines.
+
+    Where people have names, what one of them said is not said yet when another says it; but it is for those without.
+    """
 
     def __init__(self, known: Collection[str]) -> None:
-        self._words: set[str] = set()
-        self._lines: set[str] = set()
+        self._words: defaultdict[str, set[str]] = defaultdict(set)
+        self._lines: defaultdict[str, set[str]] = defaultdict(set)
         for line in known:
             by, text = unlabelled(line)
             for piece in _ASKED.sub("", text).split(BETWEEN) if by == "tool" else (text,):
-                self.add(piece)
+                self.add(piece, _author(line))
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, author: str = "") -> None:
         """Remember what a text says."""
-        self._lines.add(normal(text))
-        self._words.update(content(text))
+        for each in (author, _ANYBODY):
+            self._lines[each].add(normal(text))
+            self._words[each].update(content(text))
 
-    def has(self, text: str) -> bool:
+    def has(self, text: str, author: str = "") -> bool:
         """Whether the very same was said."""
-        return normal(text) in self._lines
+        return any(normal(text) in self._lines[each] for each in _heard_by(author))
 
-    def novelty(self, text: str) -> float:
+    def novelty(self, text: str, author: str = "") -> float:
         """The share of its content that was not said; 0 for a text without any."""
-        words = content(text)
-        return sum(word not in self._words for word in words) / len(words) if words else 0.0
+        words, said_by = content(text), _heard_by(author)
+        new = sum(not any(word in self._words[each] for each in said_by) for word in words)
+        return new / len(words) if words else 0.0
+
+
+_ANYBODY = "\n"
+"""No name: what anybody said."""
+
+
+def _heard_by(author: str) -> tuple[str, ...]:
+    """Whose words count as said already when an author says them."""
+    return (author, "") if author else (_ANYBODY,)
 
 
 LEAST_NOVELTY = 0.25
@@ -273,13 +315,13 @@ def _of_person(
     """What a person or the assistant said, sentence by sentence; a short answer with the question before it."""
     told = list(islice(sentences(each.text), MOST_SENTENCES))
     if each.by == "user" and asked and _is_answer(each.text, told):
-        answer = _answer(one_line(each.text), asked, language, heard)
+        answer = _answer(each, asked, language, heard)
         if answer is not None:
             yield answer
             return
     chat = len(told) <= CHAT_SENTENCES
     for sentence in told:
-        line = _line(each.by, sentence, language, heard, first=first and each.by == "user", chat=chat)
+        line = _line(each, sentence, language, heard, first=first and each.by == "user", chat=chat)
         if line is not None:
             yield line
 
@@ -300,32 +342,38 @@ def _question(each: Said) -> str:
     return one_line(last)
 
 
-def _answer(said: str, asked: str, language: Language, heard: _Heard) -> Salient | None:
+def _answer(each: Said, asked: str, language: Language, heard: _Heard) -> Salient | None:
     """A short answer with its question: without it nobody knows what the yes was for."""
+    said, author = one_line(each.text), called(each.author)
     thanks = cues.is_small_talk(said) and not cues.assents(said)
-    if thanks or cues.asks(said) or heard.has(f"{said} {asked}"):
+    if thanks or cues.asks(said) or heard.has(f"{said} {asked}", author):
         return None
     agrees = cues.assents(said) and cues.offers(asked)
     if not (agrees or content(asked)):
         return None
-    heard.add(f"{said} {asked}")
+    heard.add(f"{said} {asked}", author)
     section = "decisions" if agrees else "facts"
-    line = f"{label('user', language)}{said}{ASKED[language].format(asked)}"
+    line = f"{_label(each, language)}{said}{ASKED[language].format(asked)}"
     return Salient(section, line, worth(line, section))
 
 
+def _label(each: Said, language: Language) -> str:
+    return label(each.by, language, author=each.author, place=each.place)
+
+
 def _line(
-    by: Speaker, sentence: str, language: Language, heard: _Heard, *, first: bool, chat: bool
+    each: Said, sentence: str, language: Language, heard: _Heard, *, first: bool, chat: bool
 ) -> Salient | None:
     """A sentence as a line, None when it is not worth one."""
-    if heard.has(sentence) or sentence.rstrip("*_ ").endswith((":", "：")) or not is_prose(sentence):
+    by, author = each.by, called(each.author)
+    if heard.has(sentence, author) or sentence.rstrip("*_ ").endswith((":", "：")) or not is_prose(sentence):
         return None
     section = _of_assistant(sentence, chat=chat) if by == "assistant" else _section(sentence, first=first)
-    novelty = heard.novelty(sentence)
+    novelty = heard.novelty(sentence, author)
     if not section or (novelty < LEAST_NOVELTY and not binding(sentence)):
         return None
-    heard.add(sentence)
-    line = label(by, language) + one_line(sentence)
+    heard.add(sentence, author)
+    line = _label(each, language) + one_line(sentence)
     repeated = 0.0 if binding(sentence) else REPEATED_WORTH * (1 - novelty)
     return Salient(section, line, worth(line, section) - repeated)
 

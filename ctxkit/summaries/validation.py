@@ -141,9 +141,12 @@ def _with_goal(sections: Sections, sources: Sequence[Said], language: Language) 
     """The sections with a goal: the first sentence of a user that says something, when the model named none."""
     if sections.goal:
         return sections
-    asked = (sentence for each in sources if each.by == "user" for sentence in sentences(each.text))
-    sentence = next((each for each in asked if len(content(each)) >= TELLING), "")
-    return replace(sections, goal=(label("user", language) + sentence,)) if sentence else sections
+    for each in sources:
+        for sentence in sentences(each.text) if each.by == "user" else ():
+            if len(content(sentence)) >= TELLING:
+                spoken_by = label("user", language, author=each.author, place=each.place)
+                return replace(sections, goal=(spoken_by + sentence,))
+    return sections
 
 
 def _was_sent(sources: Iterable[Said], sent: str) -> bool:

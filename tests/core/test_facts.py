@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit import CompressionStrategy, ContextManager, Drop, Fact, Plan, Remember, Retract, Services, View
-from ctxkit.core.facts import active_facts
+from ctxkit.core.facts import Facts, active_facts, facts_text, taken_back
+from ctxkit.core.state import State
 
 CALL = {
     "role": "assistant",
@@ -110,3 +114,59 @@ def test_a_short_value_somewhere_in_the_talk_is_not_the_fact() -> None:
     assert Fact("rule", "I am allergic to nuts, never send any.").stands_in(
         "> I am allergic to nuts, never send any."
     )
+
+
+NAMES = st.sampled_from(["address", "seat"])
+REMEMBERED = st.lists(
+    st.builds(
+        Fact,
+        key=NAMES,
+        value=st.sampled_from(["5 Oak Street", "12A", "window"]),
+        confidence=st.sampled_from([0.5, 1.0]),
+        turn=st.integers(0, 3),
+        by=st.sampled_from(["user", "keep-key-facts"]),
+        retracted=st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@given(REMEMBERED, REMEMBERED)
+def test_facts_that_grow_settle_as_those_that_are_read_anew(old: list[Fact], new: list[Fact]) -> None:
+    grown = Facts(old)
+    assert active_facts(grown) == active_facts(old)
+    grown = grown + tuple(new)
+    assert list(active_facts(grown).items()) == list(active_facts([*old, *new]).items())
+    assert taken_back(grown) == taken_back([*old, *new])
+    assert grown == (*old, *new)
+
+
+def test_old_facts_are_not_looked_at_again_when_new_ones_come() -> None:
+    looked_at: list[str] = []
+
+    class Counted(Fact):
+        @property
+        def name(self) -> tuple[str, str]:
+            looked_at.append(self.key)
+            return self.subject, self.key
+
+    old = State(facts=tuple(Counted(f"key {n}", "value") for n in range(100)))
+    active_facts(old.facts)
+    looked_at.clear()
+    new = replace(old, facts=old.facts + (Counted("seat", "12A"),))
+    assert len(active_facts(new.facts)) == 101
+    assert looked_at == ["seat"]
+
+
+def test_what_is_the_same_of_several_things_is_written_once_with_their_names() -> None:
+    shipped = [Fact(f"order W{n}", f"Order W{n} was shipped in 3 days.") for n in (71, 72, 73)]
+    text = facts_text(
+        [*shipped, Fact("order W9", "Order W9 must stay.", must_keep=True), Fact("seat", "12A")]
+    )
+    assert text.splitlines()[1:-1] == [
+        "order W71: Order W71 was shipped in 3 days.",
+        "The same, word for word, with W72, W73 in place of W71.",
+        "order W9: Order W9 must stay.",
+        "seat: 12A",
+    ]
+    assert "word for word" not in facts_text(shipped[:2])

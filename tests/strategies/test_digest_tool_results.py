@@ -184,6 +184,16 @@ def test_a_fold_with_nothing_new_beside_it_becomes_smaller_instead_of_going(chat
     assert (0 < len(fold) < len(before), names[1] in fold) == (True, True)
 
 
+def test_short_values_stay_where_the_likeliest_is_too_long(chat: Any) -> None:
+    shops = "SELECT shop.Name, COUNT(employee.id) FROM employee JOIN shop ON employee.shop_id = shop.Shop_ID"
+    chat.user("How many shops are there?")
+    for query in ("SHOW TABLES", "DESCRIBE shop", f"{shops} GROUP BY shop.Shop_ID ORDER BY shop.Name"):
+        chat.step("[]", name="run_sql", arguments={"query": query})
+    chat.step("[]", name="finish", arguments={"query": "x"})
+    [fold] = folds_in(chat, sent(chat, aim_for=100, strategy=DigestToolResults()))
+    assert "run_sql(query=SHOW TABLES)\n(query=DESCRIBE shop)\n<" in fold
+
+
 def test_steps_of_the_current_turn_fold_behind_its_message(talk: Any) -> None:
     talk.user("Who am I?").step(json.dumps({"user_id": "mei_kovacs_8020", **NOISE})).assistant(
         "You are Mei. " * 20

@@ -116,7 +116,7 @@ def _words(hints: str | re.Pattern[str], pattern: str) -> Words:
 def _stopped(named: str, chinese: str) -> tuple[Words, ...]:
     return (
         _words(
-            "stop|hold|held|discontinue| off|off ",
+            "stop|hold|held|discontinue|off ",
             rf"\b(?:stop|stopped|hold|held|discontinued?|c[ao]me off|taken off|off) {_WORDS}({named})\b",
         ),
         _words("停|不再", rf"(?:停用|停服|停了|停|不再(?:服用|吃))({chinese})"),

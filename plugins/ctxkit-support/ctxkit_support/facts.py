@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ctxkit import Fact, Speaker
 from ctxkit_support.sentences import (
-    AMOUNT,
     contacts_in,
+    has_amount,
     has_deadline,
     is_demand,
     is_promise,
@@ -37,15 +37,19 @@ def facts_in(text: str, said_by: Speaker) -> list[Fact]:
 
 
 def _stated(sentence: str, said_by: Speaker) -> Iterator[Fact]:
-    trust, asks, topic = CONFIDENCE[said_by], is_question(sentence), topic_of(sentence)
     orders = orders_in(sentence)
+    promises = said_by == "assistant" and is_promise(sentence)
+    demands = said_by == "user" and has_deadline(sentence) and is_demand(sentence)
+    if not (orders or promises or demands or has_amount(sentence)):
+        return
+    trust, asks, topic = CONFIDENCE[said_by], is_question(sentence), topic_of(sentence)
     about = f"{topic} for {', '.join(orders)}" if orders else topic
-    if said_by == "assistant" and is_promise(sentence):
+    if promises:
         yield Fact(f"promised {about}", sentence, trust, said_by=said_by, must_keep=True, priority=7)
-    if said_by == "user" and is_demand(sentence) and has_deadline(sentence):
+    if demands:
         key = f"wanted {about}" if about else "wanted"
         yield Fact(key, sentence, trust, said_by=said_by, must_keep=True, priority=7)
-    if topic in ("refund", "compensation", "charge") and AMOUNT.search(sentence) and not asks:
+    if topic in ("refund", "compensation", "charge") and has_amount(sentence) and not asks:
         yield Fact(f"amount of {about}", sentence, trust, said_by=said_by, priority=5)
     for order in orders:
         yield Fact(order, sentence, ASKED if asks else trust, said_by=said_by, priority=4)

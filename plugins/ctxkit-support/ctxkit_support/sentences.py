@@ -9,6 +9,7 @@ from collections.abc import Iterator
 __all__ = [
     "AMOUNT",
     "contacts_in",
+    "has_amount",
     "has_deadline",
     "is_demand",
     "is_promise",
@@ -99,6 +100,14 @@ _TOPICS = {
 }
 """What is promised, wanted or paid; of several the first counts."""
 
+_SORTS = (
+    *("order", "reservation", "booking", "confirmation", "ticket", "case", "tracking", "invoice"),
+    *("#", "订单", "工单", "单号", "预订", "快递"),
+)
+"""What stands before every number of an order."""
+
+_DIGIT = re.compile(r"\d")
+
 _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|(?:\n|\\n)+")
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢]\s*[。.!！]?$")
 LONGEST = 400
@@ -127,9 +136,9 @@ def is_promise(sentence: str) -> bool:
     """Whether somebody engages to do something by a time: "we will refund 49.90 by Friday"."""
     return (
         bool(_WHEN.search(sentence))
-        and bool(_ENGAGED.search(sentence))
-        and bool(topic_of(sentence))
         and not is_question(sentence)
+        and bool(topic_of(sentence))
+        and bool(_ENGAGED.search(sentence))
     )
 
 
@@ -146,12 +155,20 @@ def contacts_in(text: str) -> list[tuple[str, str]]:
 
 def orders_in(text: str) -> list[str]:
     """Orders, reservations, tickets and the like that are named: `order W2378156`, `reservation 4WQ150`."""
-    named = {}
+    named: dict[str, str] = {}
+    lower = text.lower()
+    if not any(sort in lower for sort in _SORTS):
+        return []
     for found in _ORDER.finditer(text):
         sort, number, chinese, other, bare = found.groups()
         name = _ORDER_NAMES.get((sort or chinese or "order").lower(), (sort or "order").lower())
         named[number or other or bare] = name
     return [f"{name} {number}" for number, name in named.items()]
+
+
+def has_amount(sentence: str) -> bool:
+    """Whether it names an amount of money."""
+    return bool(_DIGIT.search(sentence)) and bool(AMOUNT.search(sentence))
 
 
 def topic_of(sentence: str) -> str:

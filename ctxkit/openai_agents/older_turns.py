@@ -1,0 +1,43 @@
+"""OlderTurns: a strategy that another one carries out on all but the newest turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from ctxkit.core.edits import Plan
+from ctxkit.core.state import Pinned
+from ctxkit.core.view import View
+from ctxkit.registry import AnyStrategy
+from ctxkit.strategy import CompressionStrategy, Services, advance
+
+__all__ = ["OlderTurns"]
+
+
+class OlderTurns(CompressionStrategy):
+    """Leave the newest turns as they are, and run a strategy on those before them once there are too many.
+
+    Attributes:
+        keep_turns: the turns that stay word for word.
+        context_limit: turns with words of a user that may be there before anything is done.
+        strategy: what is done with the turns before those that stay.
+    """
+
+    kind: Literal["older-turns"] = "older-turns"
+    timeout_s: float | None = Field(default=None, gt=0)
+    keep_turns: int = Field(ge=0)
+    context_limit: int = Field(ge=1)
+    strategy: AnyStrategy
+
+    async def plan(self, view: View, services: Services) -> Plan:
+        turns = [turn.number for turn in view.turns if any(unit.said_by_user for unit in turn.units)]
+        if len(turns) <= self.context_limit and view.tokens <= view.budget.start:
+            return Plan()
+        kept = turns[-self.keep_turns :] if self.keep_turns else []
+        pins = tuple(Pinned(unit.id, None, self.kind) for unit in view.units if unit.turn in kept)
+        state = replace(view.state, pins=(*view.state.pins, *pins))
+        older = replace(view, state=state, budget=view.budget.model_copy(update={"context_limit": 1}))
+        plan, _ = await advance(self.strategy, older, services)
+        return plan

@@ -1,0 +1,212 @@
+"""Snapshots: each request put on record as it goes out, by what it refers to, not as a copy of the conversation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxkit.core.edits import Failure
+from ctxkit.core.facts import active_facts
+from ctxkit.core.items import Item
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import State, wire
+from ctxkit.explain import fates
+from ctxkit.preparation import Done
+from ctxkit.sessions.changes import Json
+from ctxkit.sessions.log import Log
+from ctxkit.sessions.records import Record, to_bytes
+from ctxkit.sessions.shown import Ref, Shown, key_of, runs
+
+__all__ = ["Snapshots", "digest_of", "seal", "seal_of"]
+
+LEAST_GAIN = 2
+"""A request is written as a difference when that has at most this fraction (1/n) of the runs that it has in full."""
+
+
+PENDING = "pending"
+"""What an entry is made as that ctxkit writes for one request alone: the result of a call that none has come for."""
+
+TELLING = ("profile", "ledger", "note")
+"""What facts are written as."""
+
+
+def digest_of(value: Any) -> bytes:
+    """SHA-256 of a value's JSON: compact, keys in their order, UTF-8."""
+    return hashlib.sha256(to_bytes(value)).digest()
+
+
+def seal_of(digests: Iterable[bytes], system: Any, tools: Any) -> str:
+    """The seal of a request whose messages have these digests."""
+    whole = hashlib.sha256()
+    for each in (*digests, digest_of(system), digest_of(tools)):
+        whole.update(each)
+    return whole.hexdigest()
+
+
+def seal(messages: Iterable[Entry], *, system: Any = None, tools: Any = None) -> str:
+    """What a request is sealed with: SHA-256, in hex, of the SHA-256 of each message, of the system text and of the tools.
+
+    A digest of digests, so that what stays from request to request is not read again.
+    """
+    return seal_of(map(digest_of, messages), system, tools)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was worked out of an entry: its digest, and what names it.
+
+    Attributes:
+        original: the id of the item that it is the original of, None for anything else.
+        key, content: what tells anything else from others, and how it is put on record.
+    """
+
+    raw: Any
+    digest: bytes
+    original: int | None = None
+    key: str = ""
+    content: Json = field(default_factory=dict)
+
+
+class _Named:
+    """Names what is no original: by where an earlier request has it, else by its place among what is new."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown.contents
+        self._places: dict[str, int] = {}
+        self.new: dict[str, Json] = {}
+
+    def ref(self, key: str, content: Json) -> Ref:
+        if key in self._shown:
+            position, place = self._shown[key]
+            return position, place
+        if key not in self.new:
+            self.new[key] = dict(content)
+        return 0, self._places.setdefault(key, len(self._places))
+
+
+class Snapshots:
+    """Makes the records of one worker's requests.
+
+    Args:
+        log: the log of the session.
+        wanted: whether they say what a request held, or only that there was one.
+    """
+
+    def __init__(self, log: Log, *, wanted: bool) -> None:
+        self._log = log
+        self._history = log.history
+        self.wanted = wanted
+        self._known: dict[int, _Known] = {}
+
+    def record(self, done: Done, wrong: Iterable[Failure], erased_at: int, at: float) -> Record:
+        """The record of a request that is made from a conversation.
+
+        When something was erased while it was made, it is not said what the request held: that might bring it back.
+
+        Args:
+            wrong: what is wrong with it.
+            erased_at: `Book.erased_at` when the conversation was read.
+
+        Raises:
+            NotLoaded: originals have to be read first.
+        """
+        state = done.view.state
+        data = _told(done, wrong)
+        if self.wanted and erased_at == self._log.book.erased_at:
+            data |= self._held(state)
+        return Record("request", at, self._history.sending(state), data if self.wanted else {})
+
+    def _held(self, state: State) -> Json:
+        """What a request holds: its entries, what goes along with them, its seal."""
+        known, named = self._look_at(state), _Named(self._log.book.shown)
+        refs = [
+            named.ref(each.key, each.content) if each.original is None else each.original for each in known
+        ]
+        data = _against(refs, self._log.book.shown)
+        for part, value in (("system", state.system), ("tools", state.tools)):
+            if value is not None:
+                content = {"part": part, "raw": value}
+                (data[part],) = runs([named.ref(key_of(content), content)])
+        if named.new:
+            data["new"] = self._explained(list(named.new.values()), state)
+        return {**data, "seal": seal_of((each.digest for each in known), state.system, state.tools)}
+
+    def _look_at(self, state: State) -> list[_Known]:
+        """What is known of each entry in wire order; what is not in this request is forgotten."""
+        entries, ids = wire(state, self._history.setting.meter.provider)
+        before, items = self._known, {item.id: item for item in state.items}
+        known = []
+        for raw, number in zip(entries, ids, strict=True):
+            seen = before.get(id(raw))
+            known.append(
+                seen if seen is not None and seen.raw is raw else self._looked(raw, number, items.get(number))
+            )
+        self._known = {id(each.raw): each for each in known}
+        return known
+
+    def _looked(self, raw: Entry, number: int, item: Item | None) -> _Known:
+        """An entry that goes out as `item`, or that ctxkit wrote for this request alone in the place of it."""
+        if item is None or item.raw is not raw:
+            content = {"id": number, "made": PENDING, "raw": raw}
+        elif self._is_original(item):
+            return _Known(raw, digest_of(raw), number)
+        else:
+            content = _content(item)
+        return _Known(raw, digest_of(raw), None, key_of(content), content)
+
+    def _is_original(self, item: Item) -> bool:
+        if item.synthetic or item.edited:
+            return False
+        original = self._history.archive.original(item.id)
+        return original is item.raw or to_bytes(original) == to_bytes(item.raw)
+
+    def _explained(self, contents: list[Json], state: State) -> list[Json]:
+        """Contents that no request held before, with why they are as they are, and which facts they tell."""
+        last, facts = fates(self._history.archive), active_facts(state.facts).values()
+        for each in contents:
+            ids = (each.get("id"), *(span[0] for span in each.get("stands_for", ())))
+            found = next((last[id] for id in ids if id in last), None)
+            if found is not None and each.get("made") != PENDING:
+                handle, kept = found
+                each |= {"handle": handle, "by": kept.by, "why": kept.why}
+            if each.get("made") in TELLING:
+                text = "\n".join(part.text for part in self._history.setting.meter.read(each["raw"])[1])
+                told = [fact for fact in facts if fact.line in text]
+                each["facts"] = [[fact.subject, fact.key, fact.by, list(fact.source)] for fact in told]
+        return contents
+
+
+def _content(item: Item) -> Json:
+    told = {name: getattr(item, name) for name in ("id", "made", "edited", "raw", "region", "tokens")}
+    told["stands_for"] = [[span.start, span.stop] for span in item.stands_for]
+    return {name: value for name, value in told.items() if value not in ("", [])}
+
+
+def _against(refs: list[Ref], shown: Shown) -> Json:
+    """References as they are written: how they differ from the last request that was written in full, or in full."""
+    full = runs(refs)
+    if not shown.base:
+        return {"entries": full}
+    before = shown.refs()
+    shortest = min(len(refs), len(before))
+    same = next((at for at in range(shortest) if refs[at] != before[at]), shortest)
+    rest = runs(refs[same:])
+    if len(rest) * LEAST_GAIN > len(full):
+        return {"entries": full}
+    return {"base": shown.base, "same": same, "entries": rest}
+
+
+def _told(done: Done, wrong: Iterable[Failure]) -> Json:
+    """Why the request is as it is, and how large."""
+    outcome = done.outcome
+    refused = f"; {outcome.refused}" if outcome is not None and outcome.refused else ""
+    failures = (*(outcome.failures if outcome is not None else ()), *wrong)
+    told: Json = {
+        "tokens": {region: tokens for region, tokens in done.view.regions.items() if tokens},
+        "trigger": f"{done.selected.why}{refused}",
+    }
+    if failures:
+        told["failures"] = [[each.by, each.why] for each in failures]
+    return told

@@ -1,0 +1,35 @@
+"""One client for each event loop: drivers tie their connections to the loop that opened them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+__all__ = ["ByLoop"]
+
+T = TypeVar("T")
+
+
+class ByLoop(Generic[T]):
+    """Clients by the event loop that uses them.
+
+    Args:
+        make: makes a client for the loop that is running.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+
+    def here(self) -> T:
+        """The client of the loop that is running."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = self._make()
+        return self._clients[loop]
+
+    def taken(self) -> T | None:
+        """The client of the loop that is running, no longer kept; None when there was none."""
+        return self._clients.pop(asyncio.get_running_loop(), None)

@@ -1,0 +1,289 @@
+"""Sessions in PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from ctxkit.errors import ConfigError, ConflictError, StoreError
+from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
+from ctxkit.sessions.stores.base import Closing, conflict, no_such_position
+from ctxkit.sessions.stores.by_loop import ByLoop
+from ctxkit.sessions.stores.postgres_tables import migrate
+
+if TYPE_CHECKING:
+    from psycopg_pool import AsyncConnectionPool
+
+__all__ = ["PostgresStore"]
+
+LAST = 2**63 - 1  # the largest bigint
+
+
+class PostgresStore(Closing):
+    """Sessions in a PostgreSQL database, for any number of tasks, event loops, processes and machines.
+
+    Each write is a transaction; an acknowledged one is as durable as the server makes commits (`synchronous_commit`).
+    The tables are made when the store is first used, and brought up to date when a newer ctxkit uses them.
+
+    Args:
+        address: as in `postgresql://user:password@host/database`; it is never shown.
+        schema: that the tables are in; made if it is not there.
+        connections: the most that one event loop opens.
+        limits: what it takes.
+        clock: seconds since 1970, for `touched` and leases; by default the server's own.
+        timeout_s: seconds to wait for a connection, after which there is a StoreError.
+
+    Raises:
+        ConfigError: the schema is no name, or `psycopg` is not installed.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        schema: str = "ctxkit",
+        connections: int = 10,
+        limits: Limits | None = None,
+        clock: Callable[[], float] | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        if re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema) is None:
+            raise ConfigError(
+                f"a schema is up to 63 small letters, digits and _, not {schema!r:.60}", path="schema"
+            )
+        try:
+            import psycopg_pool  # noqa: F401
+        except ImportError as error:
+            raise ConfigError(
+                'PostgreSQL needs its driver: pip install "ctxkit-core[postgres]"', path="store"
+            ) from error
+        self._schema = schema
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._pools = ByLoop(lambda: _Pool(address, schema, connections, timeout_s))
+
+    def __repr__(self) -> str:
+        return f"PostgresStore(schema={self._schema!r})"
+
+    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+        checked_id(session)
+        async with self._transaction(session) as sql:
+            if given := await _keyed(sql, session, key):
+                return given
+            position, size = await _locked(sql, session)
+            if given := await _keyed(sql, session, key):
+                return given  # whoever held the lock has used it
+            if after != position:
+                raise conflict(session, after=after, position=position)
+            self._limits.check(bodies, session=session, held=size)
+            if not bodies:
+                return position
+            return await self._written(sql, session, bodies, key, position)
+
+    async def _written(self, sql: Any, session: str, bodies: Sequence[bytes], key: str, position: int) -> int:
+        last = position + len(bodies)
+        await sql.execute(
+            "INSERT INTO sessions VALUES (%s, %s, %s, coalesce(%s, extract(epoch FROM clock_timestamp()))) "
+            "ON CONFLICT (id) DO UPDATE SET position = excluded.position, "
+            "size = sessions.size + excluded.size, touched = excluded.touched WHERE sessions.position = %s",
+            (session, last, sum(map(len, bodies)), self._now(), position),
+        )
+        if sql.rowcount != 1:  # another one has begun the session meanwhile
+            row = await (
+                await sql.execute("SELECT position FROM sessions WHERE id = %s", (session,))
+            ).fetchone()
+            raise conflict(session, after=position, position=row[0] if row else 0)
+        await sql.executemany(
+            "INSERT INTO records VALUES (%s, %s, %s)",
+            [(session, at, body) for at, body in enumerate(bodies, position + 1)],
+        )
+        if key:
+            await sql.execute("INSERT INTO keys VALUES (%s, %s, %s)", (session, _bytes(key), last))
+        return last
+
+    async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
+        asked = (checked_id(session), after, LAST if upto is None else upto)
+        async with self._transaction(session) as sql:
+            await sql.execute(
+                "SELECT body FROM records WHERE session = %s AND position > %s AND position <= %s ORDER BY position",
+                asked,
+            )
+            return [bytes(body) for (body,) in await sql.fetchall()]
+
+    async def info(self, session: str) -> SessionInfo | None:
+        checked_id(session)
+        async with self._transaction(session) as sql:
+            await sql.execute("SELECT id, position, size, touched FROM sessions WHERE id = %s", (session,))
+            row = await sql.fetchone()
+            return SessionInfo(*row) if row else None
+
+    async def sessions(self) -> list[SessionInfo]:
+        async with self._transaction("") as sql:
+            await sql.execute("SELECT id, position, size, touched FROM sessions ORDER BY id")
+            return [SessionInfo(*row) for row in await sql.fetchall()]
+
+    async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
+        checked_id(session)
+        async with self._transaction(session) as sql:
+            position, _ = await _locked(sql, session)
+            for at, body in bodies.items():
+                if not 1 <= at <= position:
+                    raise no_such_position(session, wrong=at, position=position)
+                await sql.execute(
+                    "UPDATE sessions SET size = size + %s - (SELECT length(body) FROM records "
+                    "WHERE session = %s AND position = %s) WHERE id = %s",
+                    (len(body), session, at, session),
+                )
+                await sql.execute(
+                    "UPDATE records SET body = %s WHERE session = %s AND position = %s", (body, session, at)
+                )
+            await sql.execute("DELETE FROM checkpoints WHERE session = %s", (session,))
+
+    async def delete(self, session: str) -> None:
+        checked_id(session)
+        async with self._transaction(session) as sql:
+            await _locked(sql, session)
+            for table in ("records", "keys", "checkpoints", "leases"):
+                await sql.execute(f"DELETE FROM {table} WHERE session = %s", (session,))
+            await sql.execute("DELETE FROM sessions WHERE id = %s", (session,))
+
+    async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
+        checked_id(session)
+        async with self._transaction(session) as sql:
+            held, _ = await _locked(sql, session)
+            if not held or position > held:
+                return
+            await sql.execute(
+                "INSERT INTO checkpoints VALUES (%s, %s, %s) "
+                "ON CONFLICT (session, position) DO UPDATE SET body = excluded.body",
+                (session, position, body),
+            )
+            await sql.execute(
+                "DELETE FROM checkpoints WHERE session = %s AND position NOT IN (SELECT position FROM checkpoints "
+                "WHERE session = %s ORDER BY position DESC LIMIT %s)",
+                (session, session, CHECKPOINTS),
+            )
+
+    async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
+        asked = (checked_id(session), LAST if upto is None else upto)
+        async with self._transaction(session) as sql:
+            await sql.execute(
+                "SELECT position, body FROM checkpoints WHERE session = %s AND position <= %s "
+                "ORDER BY position DESC LIMIT 1",
+                asked,
+            )
+            row = await sql.fetchone()
+            return (row[0], bytes(row[1])) if row else None
+
+    async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
+        checked_id(session)
+        now = "coalesce(%(now)s, extract(epoch FROM clock_timestamp()))"
+        async with self._transaction(session) as sql:
+            await sql.execute(
+                f"INSERT INTO leases VALUES (%(session)s, %(name)s, %(holder)s, {now} + %(seconds)s) "
+                "ON CONFLICT (session, name) DO UPDATE SET holder = excluded.holder, until = excluded.until "
+                f"WHERE leases.holder = excluded.holder OR leases.until <= {now}",
+                {
+                    "session": session,
+                    "name": _bytes(name),
+                    "holder": _bytes(holder),
+                    "seconds": seconds,
+                    "now": self._now(),
+                },
+            )
+            return bool(sql.rowcount == 1)
+
+    async def release(self, session: str, name: str, holder: str) -> None:
+        held = (checked_id(session), _bytes(name), _bytes(holder))
+        async with self._transaction(session) as sql:
+            await sql.execute("DELETE FROM leases WHERE session = %s AND name = %s AND holder = %s", held)
+
+    async def close(self) -> None:
+        pool = self._pools.taken()
+        if pool is not None:
+            await pool.close()
+
+    def _now(self) -> float | None:
+        return None if self._clock is None else self._clock()
+
+    @asynccontextmanager
+    async def _transaction(self, session: str) -> AsyncIterator[Any]:
+        """A cursor in a transaction of its own; what the driver raises is a StoreError."""
+        import psycopg
+        import psycopg_pool
+
+        try:
+            pool = await self._pools.here().opened()
+            async with pool.connection() as connection, connection.cursor() as cursor:
+                yield cursor
+        except psycopg.errors.UniqueViolation as error:
+            raise ConflictError(
+                f"session {session!r} was written to at the same moment; read what is new and try again",
+                session=session,
+                position=0,
+            ) from error
+        except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed, OSError) as error:
+            raise StoreError(
+                f"PostgreSQL failed: {type(error).__name__}; whether a write was carried out is not known, repeat it "
+                "with the same key",
+                session=session,
+            ) from error
+
+
+class _Pool:
+    """The connections of one event loop, opened and migrated at the first use."""
+
+    def __init__(self, address: str, schema: str, connections: int, timeout_s: float) -> None:
+        self._address = address
+        self._schema = schema
+        self._connections = connections
+        self._timeout_s = timeout_s
+        self._pool: AsyncConnectionPool | None = None
+
+    async def opened(self) -> AsyncConnectionPool:
+        if self._pool is None:
+            from psycopg_pool import AsyncConnectionPool
+
+            self._pool = AsyncConnectionPool(
+                self._address,
+                min_size=0,
+                max_size=self._connections,
+                timeout=self._timeout_s,
+                open=False,
+                kwargs={"options": f"-c search_path={self._schema}"},
+                check=AsyncConnectionPool.check_connection,
+            )
+            await self._pool.open()
+        if not self._ready:
+            async with self._pool.connection() as connection:
+                await migrate(connection, self._schema)
+            self._ready = True
+        return self._pool
+
+    _ready = False
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+
+
+async def _keyed(sql: Any, session: str, key: str) -> int:
+    """The position that this key gave, 0 when it was not used."""
+    if not key:
+        return 0
+    await sql.execute("SELECT position FROM keys WHERE session = %s AND key = %s", (session, _bytes(key)))
+    row = await sql.fetchone()
+    return row[0] if row else 0
+
+
+async def _locked(sql: Any, session: str) -> tuple[int, int]:
+    """Position and size of a session, zeros when there is none; others wait until the transaction ends."""
+    await sql.execute("SELECT position, size FROM sessions WHERE id = %s FOR UPDATE", (session,))
+    row = await sql.fetchone()
+    return (row[0], row[1]) if row else (0, 0)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

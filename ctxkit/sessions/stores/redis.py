@@ -1,0 +1,200 @@
+"""Sessions in Redis, or what speaks its protocol (Valkey)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from ctxkit.errors import ConfigError, StoreError
+from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
+from ctxkit.sessions.stores.base import Closing, conflict, no_such_position
+from ctxkit.sessions.stores.by_loop import ByLoop
+from ctxkit.sessions.stores.redis_scripts import APPEND, CHECKPOINT, LEASE, RELEASE, REWRITE
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+__all__ = ["RedisStore"]
+
+PARTS = ("log", "meta", "keys", "checkpoints", "leases")
+"""What a session has, a key each."""
+
+
+class RedisStore(Closing):
+    """Sessions on a Redis server, for any number of tasks, event loops and processes.
+
+    Each write is one script, so it is wholly there or not at all. How durable it is the server says: with
+    `appendonly yes` and `appendfsync always` an acknowledged write outlasts a crash, with `everysec` all but the last
+    second does, without an append-only file all since the last snapshot is lost. The keys of a session have one hash
+    tag, so they lie on one node of a cluster.
+
+    Args:
+        address: as in `redis://localhost:6379/0`; it may hold a password, which is never shown.
+        prefix: of all keys.
+        ttl_s: seconds after its last write in which a session vanishes; kept for good without it.
+        limits: what it takes.
+        clock: seconds since 1970, for `touched` and leases; by default the server's own.
+        timeout_s: seconds to wait for the server, after which there is a StoreError.
+
+    Raises:
+        ConfigError: the address or the prefix cannot be right, or `redis` is not installed.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        prefix: str = "ctxkit",
+        ttl_s: int | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], float] | None = None,
+        timeout_s: float = 10.0,
+    ) -> None:
+        if not prefix or "{" in prefix or "}" in prefix:
+            raise ConfigError(f"a prefix is a text without braces, not {prefix!r:.60}", path="prefix")
+        self._prefix = prefix
+        self._ttl = ttl_s
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._clients: ByLoop[Redis] = ByLoop(lambda: _client(address, timeout_s))
+        _client(address, timeout_s)  # an address that cannot be right is told at once
+
+    def __repr__(self) -> str:
+        return f"RedisStore(prefix={self._prefix!r})"
+
+    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+        async with self._server(session) as server:
+            if bodies:
+                await server.sadd(self._index, session)
+            arguments = [
+                after,
+                _bytes(key),
+                self._limits.record,
+                self._limits.session,
+                self._now(),
+                self._ttl or 0,
+                *bodies,
+            ]
+            said, position, size = await server.eval(APPEND, 3, *self._keys(session, 3), *arguments)
+        if said == b"conflict":
+            raise conflict(session, after=after, position=position)
+        if said == b"limit":
+            self._limits.check(bodies, session=session, held=size)
+        return int(position)
+
+    async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
+        start, end = max(after, 0), -1 if upto is None else upto - 1
+        async with self._server(session) as server:
+            if upto is not None and upto <= start:
+                return []
+            return list(await server.lrange(self._key(session, "log"), start, end))
+
+    async def info(self, session: str) -> SessionInfo | None:
+        async with self._server(session) as server:
+            return await self._info(server, session)
+
+    async def _info(self, server: Any, session: str) -> SessionInfo | None:
+        size, touched, position = await server.hmget(
+            self._key(session, "meta"), "size", "touched", "position"
+        )
+        if position is None:
+            return None
+        return SessionInfo(session, int(position), int(size), float(touched))
+
+    async def sessions(self) -> list[SessionInfo]:
+        async with self._reached("") as server:
+            found = []
+            for name in sorted(await server.smembers(self._index)):
+                info = await self._info(server, name.decode())
+                if info is None:
+                    await server.srem(self._index, name)
+                else:
+                    found.append(info)
+            return found
+
+    async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
+        pairs = [each for at, body in bodies.items() for each in (at, body)]
+        async with self._server(session) as server:
+            keys = [self._key(session, part) for part in ("log", "meta", "checkpoints")]
+            said, wrong, position = await server.eval(REWRITE, 3, *keys, *pairs)
+        if said == b"wrong":
+            raise no_such_position(session, wrong=wrong, position=position)
+
+    async def delete(self, session: str) -> None:
+        async with self._server(session) as server:
+            await server.delete(*self._keys(session, len(PARTS)))
+            await server.srem(self._index, session)
+
+    async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
+        async with self._server(session) as server:
+            keys = [self._key(session, part) for part in ("log", "checkpoints")]
+            await server.eval(CHECKPOINT, 2, *keys, position, body, CHECKPOINTS, self._ttl or 0)
+
+    async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
+        async with self._server(session) as server:
+            held = await server.hgetall(self._key(session, "checkpoints"))
+        there = [int(at) for at in held if upto is None or int(at) <= upto]
+        return (max(there), held[b"%d" % max(there)]) if there else None
+
+    async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
+        arguments = [_bytes(name), _bytes(holder), seconds, self._now()]
+        async with self._server(session) as server:
+            return bool(await server.eval(LEASE, 1, self._key(session, "leases"), *arguments))
+
+    async def release(self, session: str, name: str, holder: str) -> None:
+        async with self._server(session) as server:
+            await server.eval(RELEASE, 1, self._key(session, "leases"), _bytes(name), _bytes(holder))
+
+    async def close(self) -> None:
+        client = self._clients.taken()
+        if client is not None:
+            await client.aclose()
+
+    @property
+    def _index(self) -> str:
+        return f"{self._prefix}:sessions"
+
+    def _key(self, session: str, part: str) -> str:
+        return f"{{{self._prefix}:{session}}}:{part}"
+
+    def _keys(self, session: str, count: int) -> list[str]:
+        return [self._key(session, part) for part in PARTS[:count]]
+
+    def _now(self) -> str:
+        return "" if self._clock is None else repr(self._clock())
+
+    def _server(self, session: str) -> AbstractAsyncContextManager[Any]:
+        return self._reached(checked_id(session))
+
+    @asynccontextmanager
+    async def _reached(self, session: str) -> AsyncIterator[Any]:
+        """The server, for one call; what its driver raises is a StoreError."""
+        from redis.exceptions import RedisError
+
+        try:
+            yield self._clients.here()
+        except (RedisError, OSError, TimeoutError) as error:
+            raise StoreError(
+                f"Redis failed: {type(error).__name__}: {error}; whether a write was carried out is not known, repeat "
+                "it with the same key",
+                session=session,
+            ) from error
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _client(address: str, timeout_s: float) -> Redis:
+    try:
+        from redis.asyncio import Redis
+    except ImportError as error:
+        raise ConfigError('Redis needs its driver: pip install "ctxkit-core[redis]"', path="store") from error
+    try:
+        return Redis.from_url(address, socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
+    except ValueError as error:
+        raise ConfigError(
+            "the address of a Redis is like redis://localhost:6379/0 or rediss://user:password@host:6379",
+            path="store",
+        ) from error

@@ -1,0 +1,206 @@
+"""Sessions in two stores: a hot one while they are in use, an archive for what they have behind them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ctxkit.errors import ConflictError, SessionError
+from ctxkit.sessions.store import SessionInfo, Store, checked_id
+from ctxkit.sessions.stores.base import Closing, conflict
+
+__all__ = ["TieredStore"]
+
+MOVED = b"\xfe"
+"""What stands in the hot store for a record whose bytes are in the archive. No UTF-8 has this byte; a record that begins
+with it all the same gets one more."""
+
+PAGE = 500
+"""Records that are moved at once."""
+
+
+class TieredStore(Closing):
+    """A hot store over an archive.
+
+    The hot store always has the head of a session: its position, its keys, its leases. So all that is written is
+    decided there. The bytes of a session that was left alone move to the archive; a mark stays in the place of
+    each, and is read from the archive when it is asked for. A session that is written to again just goes on.
+
+    Moving copies, compares, and only then empties; a crash at any point leaves records in both places, which is
+    mended by moving again. Should the hot store lose a session, it goes on from what the archive has of it.
+
+    Args:
+        hot: where sessions are written, Redis perhaps.
+        archive: where they are kept, PostgreSQL perhaps.
+        idle_s: seconds without a write after which `move_idle` moves a session.
+        clock: seconds since 1970; it has to agree with the clock of the hot store.
+    """
+
+    def __init__(
+        self, hot: Store, archive: Store, *, idle_s: float = 1800.0, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._hot = hot
+        self._archive = archive
+        self._idle_s = idle_s
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"TieredStore({self._hot!r}, {self._archive!r})"
+
+    async def move_idle(self) -> list[str]:
+        """Move the sessions that nobody has written to for `idle_s` seconds to the archive; their ids.
+
+        To be called every few minutes, by one process or several.
+        """
+        before = self._clock() - self._idle_s
+        idle = [each for each in await self._hot.sessions() if each.touched <= before]
+        return [
+            each.id for each in idle if each.size > each.position * len(MOVED) and await self._moved(each.id)
+        ]
+
+    async def _moved(self, session: str) -> bool:
+        """Whether a session was moved; False when another process was at it."""
+        try:
+            upto = await self._copied(session)
+        except ConflictError:
+            return False
+        async for first, page in self._pages(self._hot, session, 0, upto):
+            kept = await self._archive.read(session, after=first - 1, upto=first - 1 + len(page))
+            there = {first + k: body for k, body in enumerate(page) if body != MOVED}
+            stale = {at: _body(body) for at, body in there.items() if kept[at - first] != _body(body)}
+            if stale:  # it was rewritten while it was copied
+                await self._archive.rewrite(session, stale)
+            if there:
+                await self._hot.rewrite(session, dict.fromkeys(there, MOVED))
+        return True
+
+    async def _copied(self, session: str) -> int:
+        """The position up to which the archive has the session now."""
+        held = await self._archive.info(session)
+        position = held.position if held else 0
+        checkpoint = await self._hot.checkpoint(session)
+        async for first, page in self._pages(self._hot, session, position, None):
+            if MOVED in page:
+                raise await self._lacking(session, first + page.index(MOVED))
+            position = await self._archive.append(session, [_body(body) for body in page], after=first - 1)
+        if checkpoint is not None:
+            await self._archive.save_checkpoint(session, *checkpoint)
+            if await self._hot.checkpoint(session) is None:  # something was erased meanwhile
+                await self._archive.rewrite(session, {})
+        return position
+
+    async def _lacking(self, session: str, position: int) -> SessionError:
+        """Why a record that was moved was not there: another process has moved it just now, or it is lost."""
+        held = await self._archive.info(session)
+        if held is not None and held.position >= position:
+            return conflict(session, after=position - 1, position=held.position)
+        return SessionError(f"the archive lacks record {position} of session {session!r}", session=session)
+
+    @staticmethod
+    async def _pages(
+        store: Store, session: str, after: int, upto: int | None
+    ) -> AsyncIterator[tuple[int, list[bytes]]]:
+        """The records behind a position, some at a time, each time with the position of the first."""
+        while True:
+            end = after + PAGE if upto is None else min(after + PAGE, upto)
+            page = await store.read(session, after=after, upto=end)
+            if not page:
+                return
+            yield after + 1, page
+            after += len(page)
+
+    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+        checked_id(session)
+        held = list(map(_hot_body, bodies))
+        if after == 0:
+            await self._revive(session)
+        try:
+            return await self._hot.append(session, held, after=after, key=key)
+        except ConflictError as error:
+            if error.position or not after:
+                raise
+        await self._revive(session)
+        return await self._hot.append(session, held, after=after, key=key)
+
+    async def _revive(self, session: str) -> None:
+        """A session that the hot store does not know, and the archive does, begins where the archive ends."""
+        if await self._hot.info(session) is not None:
+            return
+        held = await self._archive.info(session)
+        if held is not None:
+            try:
+                await self._hot.append(session, [MOVED] * held.position, after=0)
+            except ConflictError:
+                return  # another one has done it
+
+    async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
+        first = max(after, 0) + 1
+        found = await self._hot.read(session, after=after, upto=upto)
+        if not found:
+            known = await self._hot.info(session)
+            return [] if known else await self._archive.read(session, after=after, upto=upto)
+        moved = [at for at, body in enumerate(found) if body == MOVED]
+        bodies = list(map(_body, found))
+        if moved:
+            kept = await self._archive.read(session, after=first + moved[0] - 1, upto=first + moved[-1])
+            if len(kept) < moved[-1] - moved[0]:
+                raise await self._lacking(session, first + moved[0] + len(kept))
+            for at in moved:
+                bodies[at] = kept[at - moved[0]]
+        return bodies
+
+    async def info(self, session: str) -> SessionInfo | None:
+        return _joined(await self._hot.info(session), await self._archive.info(session))
+
+    async def sessions(self) -> list[SessionInfo]:
+        hot = {each.id: each for each in await self._hot.sessions()}
+        archive = {each.id: each for each in await self._archive.sessions()}
+        joined = (_joined(hot.get(id), archive.get(id)) for id in sorted({*hot, *archive}))
+        return [each for each in joined if each is not None]
+
+    async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
+        await self._revive(session)
+        await self._hot.rewrite(session, {at: _hot_body(body) for at, body in bodies.items()})
+        held = await self._archive.info(session)
+        copied = {at: body for at, body in bodies.items() if held and at <= held.position}
+        if held:
+            await self._archive.rewrite(session, copied)
+
+    async def delete(self, session: str) -> None:
+        await self._archive.delete(session)
+        await self._hot.delete(session)
+
+    async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
+        await self._hot.save_checkpoint(session, position, body)
+
+    async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
+        held = await self._hot.checkpoint(session, upto=upto)
+        return held or await self._archive.checkpoint(session, upto=upto)
+
+    async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
+        return await self._hot.lease(session, name, holder, seconds)
+
+    async def release(self, session: str, name: str, holder: str) -> None:
+        await self._hot.release(session, name, holder)
+
+    async def close(self) -> None:
+        await self._hot.close()
+        await self._archive.close()
+
+
+def _hot_body(body: bytes) -> bytes:
+    """A record as the hot store has it."""
+    return MOVED + body if body.startswith(MOVED) else body
+
+
+def _body(held: bytes) -> bytes:
+    """The record that `_hot_body` made it of."""
+    return held[1:] if held.startswith(MOVED) else held
+
+
+def _joined(hot: SessionInfo | None, archive: SessionInfo | None) -> SessionInfo | None:
+    """What there is to know of a session in one or both; while it is moved its size may be told too large."""
+    if hot is None or archive is None:
+        return hot or archive
+    return replace(hot, size=hot.size - archive.position * len(MOVED) + archive.size)

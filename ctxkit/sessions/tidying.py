@@ -1,0 +1,90 @@
+"""Tidying: erasures that a crash interrupted, found and finished."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxkit.core.marks import marked
+from ctxkit.history import ERASES
+from ctxkit.sessions.log import Log
+from ctxkit.sessions.paging import bodies
+from ctxkit.sessions.records import arrived_json, told_in
+from ctxkit.sessions.sent import ERASED
+
+__all__ = ["Unfinished", "erase_popped", "finish_erasures", "finish_newest", "unfinished_erasures"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What should have been taken out of a log and is still in it.
+
+    Attributes:
+        before: all records before this position; 0 for none.
+        ids: items that were taken back.
+    """
+
+    before: int = 0
+    ids: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.before or self.ids)
+
+
+async def unfinished_erasures(log: Log) -> Unfinished:
+    """What should have been taken out of a log as far as it was read, and is still in it."""
+    before, held, popped = 0, False, set()
+    async for position, body in bodies(log.store, log.id, upto=log.position):
+        told = told_in(body, session=log.id)
+        if told["kind"] in ERASES and held:
+            before = position
+        held = held or told["kind"] not in ("session", "erased")
+        popped.add(told.get("step", {}).get("popped"))
+    popped.discard(None)
+    return Unfinished(before, await _still_there(log, frozenset(popped), before) if popped else frozenset())
+
+
+async def _still_there(log: Log, popped: frozenset[int], before: int) -> frozenset[int]:
+    found = set()
+    async for _, body in bodies(log.store, log.id, after=before, upto=log.position):
+        for item in arrived_json(told_in(body, session=log.id)):
+            if item["id"] in popped and not item.get("erased"):
+                found.add(item["id"])
+    return frozenset(found)
+
+
+async def finish_erasures(log: Log) -> Unfinished:
+    """Take out what should have been taken out; what that was."""
+    left = await unfinished_erasures(log)
+    if left.before:
+        await log.erase_before(left.before)
+    if left.ids:
+        await erase_popped(log, left.ids)
+    return left
+
+
+async def finish_newest(log: Log) -> bool:
+    """Take out what the newest record that takes anything out did not come to; whether there was any.
+
+    It reads two records, or what has to be written anew.
+    """
+    at = log.book.erased_at
+    told, before = [told_in(body, session=log.id) for body in await log.store.read(log.id, after=at - 1, upto=at)], at - 1
+    popped = told[0]["step"].get("popped")
+    if popped is not None:
+        before = log.book.position_of(popped)
+    (held,) = await log.store.read(log.id, after=before - 1, upto=before)
+    there = told_in(held, session=log.id)
+    if popped is None and there["kind"] not in ("session", "erased"):
+        await log.erase_before(at)
+    elif any(item["id"] == popped and not item.get("erased") for item in arrived_json(there)):
+        await erase_popped(log, frozenset((popped,)))
+    else:
+        return False
+    return True
+
+
+async def erase_popped(log: Log, ids: frozenset[int]) -> None:
+    """Take what was taken back out of a log, for good."""
+    gone = log.history.setting.meter.provider.stand_in(marked(ERASED))
+    for id in sorted(ids):
+        await log.erase(frozenset((id,)), gone)

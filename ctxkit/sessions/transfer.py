@@ -1,0 +1,192 @@
+"""Transfer: the log of a session as a file, and back, byte for byte.
+
+The file is JSON Lines in UTF-8, for any store to read whichever wrote it:
+
+- `{"ctxkit": "session", "v": 1, "session": ID, "records": N}`
+- one line a record: `{"position": 1, "body": TEXT, "chain": HASH}`, or `"base64"` for a body that is not UTF-8
+- `{"end": N, "chain": HASH}`
+
+HASH is SHA-256 in hex: of the first line as JSON, then each of the hash before it and the body. So a record that is
+changed, left out, moved or added is found, and so is a file that ends too soon. Whoever can write the file can make a
+new chain: it tells accidents, and who keeps the last hash elsewhere can tell the rest.
+
+Checkpoints, keys of calls and leases are no part of it: a checkpoint is made again from the log, the others are of
+use for hours.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from ctxkit.errors import ConflictError, ConversationError, CtxkitError, SessionError
+from ctxkit.sessions.paging import PAGE, bodies
+from ctxkit.sessions.records import to_bytes
+from ctxkit.sessions.store import Store, checked_id
+
+__all__ = ["Transferred", "export_log", "import_log"]
+
+VERSION = 1
+"""Version of the file."""
+
+LONGEST = 256_000_000
+"""Bytes of the longest line that is read; a record at the usual limit of a store takes an eighth of it, escaped."""
+
+PAGE_BYTES = 8_000_000
+"""Bytes of records after which what was read is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """What was carried over: the session, how many records, and the last hash of their chain."""
+
+    session: str
+    records: int
+    chain: str
+
+
+async def export_log(store: Store, session: str, file: BinaryIO) -> Transferred:
+    """Write the log of a session to a file, as far as it has come when this begins.
+
+    Raises:
+        ConversationError: there is no such session.
+        StoreError: the store cannot be reached.
+    """
+    info = await store.info(checked_id(session))
+    if info is None:
+        raise ConversationError(f"there is no session {session!r}")
+    head = {"ctxkit": "session", "v": VERSION, "session": session, "records": info.position}
+    file.write(to_bytes(head) + b"\n")
+    chain = _first(head)
+    async for position, body in bodies(store, session, upto=info.position):
+        chain = _next(chain, body)
+        file.write(to_bytes({"position": position, **_body_json(body), "chain": chain}) + b"\n")
+    file.write(to_bytes({"end": info.position, "chain": chain}) + b"\n")
+    return Transferred(session, info.position, chain)
+
+
+async def import_log(store: Store, file: BinaryIO, *, session: str = "") -> Transferred:
+    """Write the log in a file to a store; the whole file is checked before anything is written.
+
+    Args:
+        file: one that can be read twice.
+        session: the id that the session gets, by default the one that it had.
+
+    Raises:
+        ConflictError: there is a session with that id.
+        SessionError: the file is none of these, it ends too soon, or something in it was changed; nothing is written.
+        SessionLimitError, StoreError: the store did not take it; nothing of it is kept.
+    """
+    reading = _Reading(file)
+    for _ in reading.bodies():
+        pass
+    wanted = checked_id(session or reading.session)
+    file.seek(0)
+    position = 0
+    try:
+        for page in _pages(_Reading(file).bodies()):
+            position = await store.append(wanted, page, after=position)
+    except ConflictError:
+        raise  # it is somebody else's
+    except CtxkitError:
+        if position:
+            await store.delete(wanted)
+        raise
+    return Transferred(wanted, reading.records, reading.chain)
+
+
+def _pages(bodies: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Records, as many at once as may be written at once."""
+    page: list[bytes] = []
+    for body in bodies:
+        page.append(body)
+        if len(page) == PAGE or sum(map(len, page)) >= PAGE_BYTES:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+class _Reading:
+    """A file that is read, line by line, and checked.
+
+    Attributes:
+        session: the id that the log had.
+        records: how many it has.
+        chain: the hash up to the record that was read last.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._line = 0
+        self.session = ""
+        self.records = 0
+        self.chain = ""
+
+    def bodies(self) -> Iterator[bytes]:
+        """The records in order, once each line was found to be right."""
+        try:
+            yield from self._bodies()
+        except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error) as error:
+            raise self._wrong("cannot be read", error) from error
+
+    def _bodies(self) -> Iterator[bytes]:
+        head = self._next_line()
+        if head.get("ctxkit") != "session":
+            raise self._wrong("is no log of a session: `ctxkit session export` writes one")
+        if head["v"] != VERSION:
+            raise self._wrong(
+                f"is of version {head['v']!r:.20}, and this ctxkit reads {VERSION}: upgrade ctxkit-core"
+            )
+        self.session, self.records, self.chain = head["session"], head["records"], _first(head)
+        for position in range(1, self.records + 1):
+            line = self._next_line()
+            body = _body_from(line)
+            if line["position"] != position or line["chain"] != _next(self.chain, body):
+                raise self._wrong(
+                    "does not follow what is before it: it was changed, moved, or one was left out"
+                )
+            self.chain = line["chain"]
+            yield body
+        if self._next_line() != {"end": self.records, "chain": self.chain} or self._file.read(1):
+            raise self._wrong("is not the end that belongs to this log")
+
+    def _next_line(self) -> dict[str, Any]:
+        self._line += 1
+        line = self._file.readline(LONGEST)
+        if not line.endswith(b"\n"):
+            raise self._wrong("is cut off" if line else "is missing: the file ends too soon")
+        told = json.loads(line.decode("utf-8", "surrogatepass"))
+        if not isinstance(told, dict):
+            raise TypeError
+        return told
+
+    def _wrong(self, what: str, error: Exception | None = None) -> SessionError:
+        why = f" ({type(error).__name__})" if error is not None else ""
+        return SessionError(f"line {self._line} of the file {what}{why}", session=self.session)
+
+
+def _first(head: dict[str, Any]) -> str:
+    return hashlib.sha256(to_bytes(head)).hexdigest()
+
+
+def _next(chain: str, body: bytes) -> str:
+    return hashlib.sha256(bytes.fromhex(chain) + body).hexdigest()
+
+
+def _body_json(body: bytes) -> dict[str, str]:
+    try:
+        return {"body": body.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def _body_from(line: dict[str, Any]) -> bytes:
+    if "body" in line:
+        return str(line["body"]).encode()
+    return base64.b64decode(line["base64"], validate=True)

@@ -1,0 +1,151 @@
+"""Verifying: does a log say what it said when it was written, from its start as from its checkpoint?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ctxkit.errors import CtxkitError, SessionError
+from ctxkit.sessions.log import Log
+from ctxkit.sessions.paging import bodies
+from ctxkit.sessions.records import told_in
+from ctxkit.sessions.sent import request_at, requests_of
+from ctxkit.sessions.store import Store
+from ctxkit.sessions.stored import log_of
+from ctxkit.sessions.tidying import unfinished_erasures
+
+__all__ = ["Finding", "Verified", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong: at which position (0 for the session as a whole), and what."""
+
+    position: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was looked at, and what is wrong.
+
+    Attributes:
+        records, requests: how many were read.
+        sealed: requests that match their seals; those without a seal had something erased, or are not recorded.
+        checkpoint: position of the checkpoint that was compared, 0 for none.
+    """
+
+    records: int
+    requests: int
+    sealed: int
+    checkpoint: int
+    findings: tuple[Finding, ...]
+
+
+async def verify(store: Store, session: str) -> Verified:
+    """Read every record, fold them from the start and from the newest checkpoint, check every seal.
+
+    A checkpoint that is wrong is dropped: the log has it all, and the next one is made from it.
+
+    Raises:
+        ConversationError: there is no such session.
+        StoreError: the store cannot be reached.
+    """
+    log = await log_of(store, session)
+    records, findings = await _read(store, session)
+    requests = sealed = checkpoint = 0
+    if not findings:
+        findings = await _folded(log)
+    if not findings:
+        checkpoint, findings = await _checkpoint(log)
+        requests, sealed, broken = await _seals(log)
+        findings += [*broken, *await _erasures(log)]
+    return Verified(records, requests, sealed, checkpoint, tuple(findings))
+
+
+async def _read(store: Store, session: str) -> tuple[int, list[Finding]]:
+    """Every record by itself, and what the store says of all."""
+    count = size = 0
+    findings = []
+    async for position, body in bodies(store, session):
+        count, size = position, size + len(body)
+        try:
+            told_in(body, session=session)
+        except SessionError as error:
+            findings.append(Finding(position, str(error)))
+    info = await store.info(session)
+    if info is not None and (info.position, info.size) != (count, size):
+        told = f"the store says {info.position} records of {info.size} bytes, and has {count} of {size}"
+        findings.append(Finding(0, told))
+    return count, findings
+
+
+async def _folded(log: Log) -> list[Finding]:
+    """The log from its start."""
+    try:
+        await log.refresh()
+    except CtxkitError as error:
+        return [Finding(log.position + 1, str(error))]
+    return []
+
+
+async def _checkpoint(log: Log) -> tuple[int, list[Finding]]:
+    """The log from its newest checkpoint, compared with the log from its start."""
+    kept = await log.store.checkpoint(log.id)
+    if kept is None:
+        return 0, []
+    position, _ = kept
+    other = await log_of(log.store, log.id)
+    try:
+        await other.open(upto=log.position)
+        wrong = _difference(log, other)
+    except SessionError as error:
+        wrong = str(error)
+    if not wrong:
+        return position, []
+    await log.store.rewrite(log.id, {})
+    return position, [Finding(position, f"the checkpoint was wrong, and is dropped: {wrong}")]
+
+
+def _difference(log: Log, other: Log) -> str:
+    """In what two readings of a log differ, "" when they do not."""
+    one, two = _facets(log), _facets(other)
+    names = [name for name, value in one.items() if value != two[name]]
+    return f"{', '.join(names)} read from it differ from the log" if names else ""
+
+
+def _facets(log: Log) -> dict[str, object]:
+    history = log.history
+    archive = history.archive
+    return {
+        "the conversation": history.state,
+        "what can be undone": (list(history.undoable), list(history.redoable)),
+        "names, drafts and calls": log.book,
+        "handles": archive.kept,
+        "past compactions": list(archive.past),
+        "erasures": (archive.erased, archive.erased_to),
+        "what was sent": history.first_unsent,
+    }
+
+
+async def _seals(log: Log) -> tuple[int, int, list[Finding]]:
+    """How many requests there are, how many of them match their seals, and what is wrong with others."""
+    known = await requests_of(log)
+    sealed, findings = 0, []
+    for each in known:
+        try:
+            sealed += each.recorded and (await request_at(log, each.position)).sealed
+        except SessionError as error:
+            findings.append(Finding(each.position, str(error)))
+    return len(known), sealed, findings
+
+
+async def _erasures(log: Log) -> list[Finding]:
+    left = await unfinished_erasures(log)
+    findings = []
+    if left.before:
+        told = "what is before it was to be erased and is still there; `ctxkit session gc` finishes that"
+        findings.append(Finding(left.before, told))
+    for id in sorted(left.ids):
+        told = f"messages[{id}] was taken back and is still there; `ctxkit session gc` finishes that"
+        findings.append(Finding(log.book.position_of(id), told))
+    return findings
