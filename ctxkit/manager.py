@@ -19,6 +19,7 @@ from ctxkit.models.question import Ask
 from ctxkit.preparation import Done, Preparation, Request
 from ctxkit.providers import FormatName
 from ctxkit.report import Report
+from ctxkit.restoring import Reading, Search, asked_in
 from ctxkit.strategy import CompressionStrategy
 from ctxkit.tokens import TokenCounter
 from ctxkit.triggers import ASKED, Selected
@@ -284,6 +285,26 @@ class ContextManager:
             UnknownHandleError: nothing is kept under that handle.
         """
         return self._history.original(handle)
+
+    def run_restore(self, arguments: Any) -> str:
+        """What a model reads that calls the tool of `restore_tool`: originals by handle or position, or what a search of
+        all that is not shown any more found.
+
+        It has no more than 2,000 tokens, and no more than an eighth of the limit; where there is more it says how to
+        read on. A handle that is unknown, or arguments that are none, are answered in words. So that no
+        compaction shrinks the result while it is needed, `pin(-1)` it, and take the pin off after.
+
+        Args:
+            arguments: of the call, as an object or as its JSON.
+        """
+        history, asked = self._history, asked_in(arguments)
+        reading = Reading(history.state, history.archive, history.setting.meter, self.budget.limit)
+        if asked.wrong or asked.handle or asked.message is not None:
+            return reading.answered(asked)
+        search = Search(reading, asked.query)
+        for item in history.archive.items(range(history.state.next_id)):
+            search.look(item)
+        return search.told()
 
     def undo(self) -> None:
         """Take the last compaction back. What it changed stays until the window itself overflows.

@@ -153,7 +153,7 @@ def test_011_what_is_written_during_a_compaction_stays() -> None:
         context.add(case["input"][8])
         summarizer.go_on.set()
         await task
-        return context._history.sent(context._history.state)
+        return context._history.entries(context._history.state)
 
     messages = asyncio.run(run())
     assert messages[-3:] == case["input"][6:9]

@@ -1,4 +1,5 @@
-"""The command line: `ctxkit compress`, `check`, `explain`, `eval`, `strategies`, `schema`, `new-plugin`, `plugin check`."""
+"""The command line: `ctxkit compress`, `check`, `explain`, `eval`, `strategies`, `schema`, `new-plugin`, `plugin check`,
+`session`."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.cli import check, compress, evaluate, explain, new_plugin, plugin, schema, strategies
+from ctxkit.cli import check, compress, evaluate, explain, new_plugin, plugin, schema, session, strategies
 from ctxkit.cli.inputs import InputError
 from ctxkit.cli.outputs import say, warn
 from ctxkit.cli.owner import OURS, foreign_owners
@@ -26,6 +27,7 @@ COMMANDS = {
     "schema": schema,
     "new-plugin": new_plugin,
     "plugin": plugin,
+    "session": session,
 }
 
 USAGE = 2

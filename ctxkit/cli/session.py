@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from ctxkit.cli import session_ask, session_keep
 from ctxkit.cli.outputs import warn
 from ctxkit.cli.render import plain
 from ctxkit.cli.session_store import add_store, hidden, opened
-from ctxkit.errors import ConversationError, SessionError
+from ctxkit.errors import ConfigError, ConversationError, SessionError
 from ctxkit.sessions.store import Store
 
 __all__ = ["HELP", "add", "run"]
@@ -26,21 +27,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its actions with their options."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     for name, (action, options, told) in {**session_ask.ACTIONS, **session_keep.ACTIONS}.items():
-        own = actions.add_parser(name, help=told, description=f"{told[0].upper()}{told[1:]}.", epilog=parser.epilog)
+        own = actions.add_parser(
+            name, help=told, description=f"{told[0].upper()}{told[1:]}.", epilog=parser.epilog
+        )
         add_store(own)
         options(own)
         own.set_defaults(run=run, action=action, makes=name == "import")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when all went well, 1 when `verify` found something, 2 for what is not there, 3 when a store or a log failed.
-
-    Raises:
-        ConfigError: no store is named, or it cannot be that one.
-    """
+    """0 when all went well, 1 when `verify` found something, 2 for what is not there, 3 when a store or a log failed."""
     try:
         return asyncio.run(_acted(args))
-    except ConversationError as error:
+    except (ConfigError, ConversationError) as error:
         warn(plain(hidden(str(error), args), 2_000))
         return USAGE
     except SessionError as error:
@@ -49,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _acted(args: argparse.Namespace) -> int:
+    # drivers log what they raise, in their own words and with what they connect to
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)
     action: Action = args.action
     async with opened(args) as store:
         return await action(store, args)

@@ -7,10 +7,10 @@ import base64
 import binascii
 import os
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ctxkit.errors import ConfigError
-from ctxkit.secrets import MASK, masked, secrets_in
+from ctxkit.secrets import masked, secrets_in
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores import open_store
 
@@ -68,14 +68,15 @@ def _keys(file: str | None) -> list[bytes]:
 
 
 def hidden(text: str, args: argparse.Namespace) -> str:
-    """A text without the password that is in the address of the store."""
+    """A text without the passwords that are in the address of the store."""
     try:
-        password = urlsplit(_address(args)).password
-    except ValueError:
+        parts = urlsplit(_address(args))
+        given = [parts.password or "", *(value for name, value in parse_qsl(parts.query) if "pass" in name)]
+    except ValueError:  # no address at all, or none with a password that anything could read
         return text
-    return masked(text, {password, unquote(password)}) if password else text
+    return masked(text, {each for value in given if value for each in (value, unquote(value))})
 
 
 def said(text: str) -> str:
     """What others wrote, for the terminal: keys and passwords in it masked."""
-    return masked(text, secrets_in(text)) if text != MASK else text
+    return masked(text, secrets_in(text))

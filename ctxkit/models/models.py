@@ -82,6 +82,11 @@ class Models:
         calls, self.calls = self.calls, []
         return tuple(calls)
 
+    @property
+    def has_function(self) -> bool:
+        """Whether there is an `ask` function, which answers where no model is named."""
+        return self._function is not None
+
     async def ask(self, question: Question, model: ModelSettings | None = None) -> Answer:
         """The answer of a model, of the user's `ask` without one.
 

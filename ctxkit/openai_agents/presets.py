@@ -82,9 +82,9 @@ class SummarizingSession(CtxkitSession):
         store: Store | None = None,
         **settings: Any,
     ) -> None:
-        if not 0 <= keep_last_n_turns <= context_limit:
+        if not 0 <= keep_last_n_turns <= context_limit or not context_limit:
             raise ConfigError(
-                f"keep_last_n_turns is a number from 0 to context_limit ({context_limit}), not {keep_last_n_turns}",
+                f"keep_last_n_turns ({keep_last_n_turns}) is from 0 to context_limit, and that ({context_limit}) is 1 or more",
                 path="keep_last_n_turns",
             )
         kind = "extractive-summary" if summarizer is None else "summarize"

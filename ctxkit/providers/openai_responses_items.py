@@ -20,6 +20,7 @@ __all__ = [
     "FORMAT",
     "ID_PREFIXES",
     "OUTPUT_TYPES",
+    "PLACEHOLDER_ID",
     "CallType",
     "is_native",
     "made_answer",
@@ -75,6 +76,9 @@ CALL_TYPES = {
 }
 OUTPUT_TYPES = {call.output: kind for kind, call in CALL_TYPES.items()}
 """The type of the call that each type of output answers."""
+
+PLACEHOLDER_ID = "__fake_id__"
+"""What the Agents SDK writes for the id of an item that a provider without ids made; it is never sent."""
 
 ID_PREFIXES = {
     "message": "msg_",

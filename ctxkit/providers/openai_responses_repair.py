@@ -9,7 +9,13 @@ from typing import Any
 from ctxkit.core.items import Role
 from ctxkit.core.provider import Entry, Repair
 from ctxkit.providers.common import text_of_json
-from ctxkit.providers.openai_responses_items import CALL_TYPES, OUTPUT_TYPES, native_output, without_id
+from ctxkit.providers.openai_responses_items import (
+    CALL_TYPES,
+    OUTPUT_TYPES,
+    PLACEHOLDER_ID,
+    native_output,
+    without_id,
+)
 from ctxkit.providers.openai_responses_rules import (
     Pairs,
     Seen,
@@ -120,9 +126,8 @@ def _copies(bench: _Bench, seen: Sequence[Seen]) -> None:
     parted = False
     for at, item in enumerate(seen):
         id = item.entry.get("id") if isinstance(item.entry, dict) else None
-        copy = (
-            isinstance(id, str) and item.type != "local_shell_call_output" and first.setdefault(id, at) != at
-        )
+        named = isinstance(id, str) and id != PLACEHOLDER_ID and item.type != "local_shell_call_output"
+        copy = named and first.setdefault(str(id), at) != at
         if copy and item.shape is not None:
             bare = None if _equal(item.entry, seen[first[str(id)]].entry) else _unnamed(item)
             if bare is None:

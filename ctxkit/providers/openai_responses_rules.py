@@ -21,6 +21,7 @@ from ctxkit.providers.openai_responses_items import (
     CALL_TYPES,
     ID_PREFIXES,
     OUTPUT_TYPES,
+    PLACEHOLDER_ID,
     is_native,
     program_of,
     shape_of,
@@ -279,7 +280,7 @@ def _id_problems(seen: Sequence[Seen]) -> Iterator[Violation]:
     first: dict[str, int] = {}
     for index, item in enumerate(seen):
         id = item.entry.get("id") if isinstance(item.entry, dict) else None
-        if not isinstance(id, str) or item.type == "local_shell_call_output":
+        if not isinstance(id, str) or id == PLACEHOLDER_ID or item.type == "local_shell_call_output":
             continue
         if first.setdefault(id, index) != index:
             yield Violation("R6", index, path_text("input", index, "id"), f"input[{first[id]}] has this id")

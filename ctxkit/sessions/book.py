@@ -53,7 +53,7 @@ class Book:
         data = record.data
         match record.kind:
             case kind if kind in ERASES:
-                self._emptied(position)
+                self._emptied(data, position)
             case "session":
                 self.format, self.created, self.parent = data["format"], record.at, data.get("parent", "")
             case "name":
@@ -75,9 +75,14 @@ class Book:
         if record.step is not None and record.step.arrived:
             self._arrived(record.step.arrived, position, provider)
 
-    def _emptied(self, position: int) -> None:
-        """What is left of it: which sessions belong to it, so that they can still be found."""
-        children = {id: {"purpose": "", "returned": child["returned"]} for id, child in self.children.items()}
+    def left(self) -> Json:
+        """What the record of a step that takes everything out has to say, so that what belongs to the session can still
+        be found: its children, and whether they returned."""
+        returned = {id: child["returned"] for id, child in self.children.items()}
+        return {"children": returned} if returned else {}
+
+    def _emptied(self, data: Json, position: int) -> None:
+        children = {id: {"purpose": "", "returned": done} for id, done in data.get("children", {}).items()}
         left = Book(self.format, self.created, children=children, erased_at=position, parent=self.parent)
         vars(self).update(vars(left))
 

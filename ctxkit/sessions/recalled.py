@@ -84,6 +84,11 @@ class Recalled:
         """The position of the last record that was read or written here."""
         return self._log.position
 
+    @property
+    def regions(self) -> dict[str, int]:
+        """Tokens that the next request would have by region, before any compaction."""
+        return dict(self.preparation.view(self._history.state).regions)
+
     async def refresh(self) -> None:
         """Read what other workers have written since; every write does so by itself when it has to."""
         await self._log.refresh()
@@ -244,7 +249,11 @@ class Recalled:
         return await finish_erasures(self._log)
 
     async def _erase_all(self, make: Callable[[], Step]) -> None:
-        await self._log.write(lambda at: recorded(make(), at))
+        def made(at: float) -> Record:
+            step = make()
+            return Record(step.kind, at, step, self._log.book.left())
+
+        await self._log.write(made)
         await self._log.erase_before(self._log.position)
 
     async def original(self, handle: str) -> list[Entry]:

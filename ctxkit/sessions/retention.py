@@ -76,7 +76,7 @@ async def sweep(store: Store, retention: Retention | None = None, now: float | N
         try:
             if await _finish(store, info):
                 swept.finished.append(info.id)
-            if info.touched <= limit:
+            if await _is_old(store, info, limit):
                 swept.retained += await _retain(store, info, found, limit, retention or Retention())
         except CtxkitError as error:
             swept.failed[info.id] = str(error)
@@ -90,6 +90,11 @@ async def _finish(store: Store, info: SessionInfo) -> bool:
     log = await log_of(store, info.id)
     await log.open()
     return log.position == info.position and await finish_newest(log)
+
+
+async def _is_old(store: Store, info: SessionInfo, limit: float) -> bool:
+    """Whether nobody wrote for so long, or since there was nothing left but facts: that is a record too."""
+    return info.touched <= limit or await _last_kind(store, info) in ERASES
 
 
 async def _last_kind(store: Store, info: SessionInfo) -> str:
@@ -106,7 +111,7 @@ async def _retain(
         if await _parent(store, info.id) in found:
             return []  # it goes with its parent
         family = [found[id] for id in await descendants(store, info.id) if id in found] + family
-    if any(each.touched > limit for each in family):
+    if not all([await _is_old(store, each, limit) for each in family]):
         return []
     return [each.id for each in family if await _retained(store, each)]
 
@@ -124,7 +129,9 @@ async def _retained(store: Store, info: SessionInfo) -> bool:
     await log.open()
 
     def made(at: float) -> Record | None:
-        return Record("retention", at, log.history.retaining()) if log.position == info.position else None
+        if log.position != info.position:
+            return None
+        return Record("retention", at, log.history.retaining(), log.book.left())
 
     if await log.write(made) is None:
         return False

@@ -18,9 +18,12 @@ from ctxkit.core.state import OpenCall
 from ctxkit.history import Snapshot
 from ctxkit.preparation import Added, Preparation, Request
 from ctxkit.report import Report
-from ctxkit.sessions import calls, children
+from ctxkit.sessions import calls
+from ctxkit.sessions.children import Child, begin, children_of, parent_of, take_return
+from ctxkit.sessions.handoff import Handoff, hand_over
 from ctxkit.sessions.recalled import Recalled, recorded
 from ctxkit.sessions.records import Record
+from ctxkit.sessions.restore_tool import answer_call, run_restore
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores import open_store
 from ctxkit.strategy import CompressionStrategy
@@ -314,6 +317,28 @@ class Session(Recalled):
         calls.named(self._history.state, call, self.id)
         await self._edit(Close(call, text, by=USER))
 
+    # What was folded away, for the model
+
+    async def run_restore(self, arguments: Any) -> str:
+        """What a model reads that calls the tool of `restore_tool`: originals by handle or position, or what a search of
+        all that is not shown any more found.
+
+        It has no more than 2,000 tokens, and no more than an eighth of the limit; where there is more it says how to
+        read on. A handle that is unknown, or arguments that are none, are answered in words.
+
+        Args:
+            arguments: of the call, as an object or as its JSON.
+        """
+        return await run_restore(self, arguments)
+
+    async def restored(self, call: str) -> str:
+        """Answer an open call of that tool; what it read. No compaction shrinks it while its turn lasts.
+
+        Raises:
+            ConversationError: no such call is open.
+        """
+        return await answer_call(self, call)
+
     # Several agents
 
     async def child(self, id: str, *, purpose: str = "", **settings: Any) -> Session:
@@ -327,12 +352,12 @@ class Session(Recalled):
         Raises:
             ConversationError: there is a session with that id that is no child of this one.
         """
-        return await children.begin(self, id, purpose, settings)
+        return await begin(self, id, purpose, settings)
 
     @property
-    def children(self) -> list[children.Child]:
+    def children(self) -> list[Child]:
         """The sessions that were begun for this one."""
-        return children.children_of(self)
+        return children_of(self)
 
     async def returned(self, child: Session | str, messages: object) -> bool:
         """Add what came of a child, which is all that is kept of it here; whether it was added.
@@ -346,11 +371,32 @@ class Session(Recalled):
             ConversationError: there is no such child.
             ProviderFormatError: it is not of the format; nothing is added.
         """
-        return await children.take_return(self, child if isinstance(child, str) else child.id, messages)
+        return await take_return(self, child if isinstance(child, str) else child.id, messages)
 
     async def finish(self, messages: object) -> bool:
         """Return to the session that this one was begun for; see `returned`, and raises what it raises."""
-        return await (await children.parent_of(self)).returned(self, messages)
+        return await (await parent_of(self)).returned(self, messages)
+
+    async def handoff(
+        self, *, to: str = "", system: Any = None, tail: int = 0, summary: str | None = None
+    ) -> Handoff:
+        """What the agent gets that goes on from here: the conversation as one summary, or its last turns as they are
+        behind a summary of what was before. This session stays as it is; the handoff is put on record.
+
+        No call is there twice, as it was made and in the summary; neither are the user's last words, which are there
+        in any case. System text stays behind; facts go along.
+
+        Args:
+            to: who takes over; for the record.
+            system: the system text of whoever takes over, in the form that its format has beside the messages.
+            tail: turns that go along as they are, the newest.
+            summary: your own words in the place of a summary that is made: by the model that the strategy or `ask`
+                names, else, and where that one fails, of the most telling sentences.
+
+        Raises:
+            ConfigError: `tail` is no number of turns, or system text that stands among the messages (OpenAI Chat).
+        """
+        return await hand_over(self, to=to, system=system, tail=tail, summary=summary)
 
     @property
     def facts(self) -> tuple[Fact, ...]:

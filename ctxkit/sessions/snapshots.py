@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxkit.core.edits import Failure
-from ctxkit.core.facts import active_facts
+from ctxkit.core.facts import Fact, active_facts
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State, wire
@@ -164,18 +164,31 @@ class Snapshots:
 
     def _explained(self, contents: list[Json], state: State) -> list[Json]:
         """Contents that no request held before, with why they are as they are, and which facts they tell."""
-        last, facts = fates(self._history.archive), active_facts(state.facts).values()
+        last = fates(self._history.archive)
         for each in contents:
+            made = each.get("made", "")
             ids = (each.get("id"), *(span[0] for span in each.get("stands_for", ())))
             found = next((last[id] for id in ids if id in last), None)
-            if found is not None and each.get("made") != PENDING:
+            if found is not None and made != PENDING:
                 handle, kept = found
                 each |= {"handle": handle, "by": kept.by, "why": kept.why}
-            if each.get("made") in TELLING:
-                text = "\n".join(part.text for part in self._history.setting.meter.read(each["raw"])[1])
-                told = [fact for fact in facts if fact.line in text]
+            if made in TELLING:
+                told = self._told_in(each["raw"], made, state)
                 each["facts"] = [[fact.subject, fact.key, fact.by, list(fact.source)] for fact in told]
         return contents
+
+    def _told_in(self, raw: Entry, made: str, state: State) -> list[Fact]:
+        """The facts in force that an entry tells: a note word for word, what stands in front all that no note tells."""
+        facts = active_facts(state.facts).values()
+        if made == "note":
+            text = self._text(raw)
+            return [fact for fact in facts if fact.line in text]
+        noted = "\n".join(self._text(item.raw) for item in state.items if item.made == "note")
+        read = made == "ledger"
+        return [fact for fact in facts if (fact.said_by == "tool") == read and fact.line not in noted]
+
+    def _text(self, raw: Entry) -> str:
+        return "\n".join(part.text for part in self._history.setting.meter.read(raw)[1])
 
 
 def _content(item: Item) -> Json:

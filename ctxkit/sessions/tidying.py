@@ -68,7 +68,10 @@ async def finish_newest(log: Log) -> bool:
     It reads two records, or what has to be written anew.
     """
     at = log.book.erased_at
-    told, before = [told_in(body, session=log.id) for body in await log.store.read(log.id, after=at - 1, upto=at)], at - 1
+    told, before = (
+        [told_in(body, session=log.id) for body in await log.store.read(log.id, after=at - 1, upto=at)],
+        at - 1,
+    )
     popped = told[0]["step"].get("popped")
     if popped is not None:
         before = log.book.position_of(popped)

@@ -53,10 +53,18 @@ class DigestToolResults(CompressionStrategy):
     def plan(self, view: View, services: Services) -> Plan:
         if not view.over:
             return Plan()
-        results = [each for each in view.results() if each.name not in self.exclude]
-        folded = self._folded(view, results) if self.fold and not view.scope else Plan()
-        if folded:
-            return folded
+        folded = self._folded(view, self._results(view)) if self.fold and not view.scope else Plan()
+        if not folded:
+            return self._in_place(view)
+        after = view.after(folded)
+        return folded + self._in_place(after) if after.over else folded
+
+    def _results(self, view: View) -> list[ToolResult]:
+        return [each for each in view.results() if each.name not in self.exclude]
+
+    def _in_place(self, view: View) -> Plan:
+        """Results shortened where they stand, lightly where that is enough."""
+        results = self._results(view)
         light = self._shortened(view, results, Rank.FACT)
         if light and not view.after(light).over:
             return light

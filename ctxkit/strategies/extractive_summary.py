@@ -19,7 +19,7 @@ from ctxkit.summaries.results import LONGEST_LINE
 from ctxkit.summaries.salience import Said, Salient, said, salient
 from ctxkit.summaries.sections import HEADINGS, Sections, merged, parse, shortened, written
 
-__all__ = ["ExtractiveSummary"]
+__all__ = ["ExtractiveSummary", "extracted"]
 
 ATTEMPTS = 4
 """Coverings that are tried before all there is is covered, and texts that are tried for that."""
@@ -99,6 +99,11 @@ class ExtractiveSummary(CompressionStrategy):
             return best.plan
         dropped = _accepted(view, Plan.of(Drop(covering.units, "no room for a summary of it", self.kind)))
         return dropped.plan if dropped is not None and dropped.fits else best.plan
+
+
+def extracted(covering: Covering, room: int) -> str:
+    """The summary of a covering in at most `room` tokens, in the language of what people said."""
+    return _Draft(covering, "auto", room).text(room)
 
 
 @dataclass(frozen=True)

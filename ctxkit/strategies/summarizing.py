@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.facts import USER, active_facts
 from ctxkit.core.state import wire
 from ctxkit.core.view import View
 from ctxkit.errors import ModelCallError
@@ -22,6 +21,7 @@ from ctxkit.summaries.parts import Part, Turned, original_units, parted, spoken
 from ctxkit.summaries.prompt import instructions, request, request_above, requests
 from ctxkit.summaries.salience import Said
 from ctxkit.summaries.validation import LEAST_TOKENS, Checked, checked
+from ctxkit.withdrawn import forgotten
 
 if TYPE_CHECKING:
     from ctxkit.strategies.summarize import Summarize
@@ -51,9 +51,6 @@ READ_SHARE = 0.4
 
 SHORTER = 0.6
 """Of the length asked for first, when what came was too long."""
-
-LEAST_FORGOTTEN = 4
-"""Characters of a forgotten value from which on it is looked for: "no" says nothing by itself."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +97,12 @@ class Writing:
             if len(self._parts(everything)) <= LARGEST:
                 return "", everything
         earlier = "\n".join(summary_text(view, item) for item in items)
-        return masked(earlier, _forgotten(view)), fresh
+        return masked(earlier, forgotten(view.state.facts)), fresh
 
     def _turned(self, units: Sequence[Unit]) -> tuple[Turned, ...]:
         turned = spoken(self.view, units)
         said = "\n".join(text for each in turned for text in (each.said.call, each.said.text))
-        gone = _forgotten(self.view) | frozenset(self.services.hooks.secrets_in(said))
+        gone = forgotten(self.view.state.facts) | frozenset(self.services.hooks.secrets_in(said))
         return tuple(Turned(each.turn, _forgetting(each.said, gone)) if gone else each for each in turned)
 
     def _parts(self, turned: Sequence[Turned]) -> list[Part]:
@@ -164,7 +161,7 @@ class Writing:
     def _shown_above(self, earlier: str) -> bool:
         """Whether the conversation's own request has all that the model is to be shown, and nothing it must not see."""
         anew = bool(self.covering.earlier) and not earlier
-        return not (anew or _forgotten(self.view))
+        return not (anew or forgotten(self.view.state.facts))
 
     def _extended(self, plain: Question, language: Language, max_tokens: int, *, shorter: bool) -> Question:
         """The question as one that extends the conversation's last request, where that is cheaper."""
@@ -235,13 +232,3 @@ def _answer_tokens(max_tokens: int, window: int) -> int:
 
 def _forgetting(said: Said, values: Collection[str]) -> Said:
     return replace(said, text=masked(said.text, values), call=masked(said.call, values))
-
-
-def _forgotten(view: View) -> frozenset[str]:
-    """The values of facts that a user took back: no summary goes on telling them."""
-    facts = view.state.facts
-    taken_back = {fact.name for fact in facts if fact.retracted and fact.by == USER}
-    active = active_facts(facts)
-    held = {fact.value for fact in active.values()}
-    gone = {fact.value for fact in facts if fact.name in taken_back - active.keys() and not fact.retracted}
-    return frozenset(value for value in gone - held if len(value) >= LEAST_FORGOTTEN)

@@ -19,7 +19,7 @@ __all__ = ["LEAST_TOKENS", "Checked", "checked"]
 LEAST_TOKENS = 24
 """Tokens of the shortest text that says anything."""
 
-LONGEST_ANSWER = 20_000
+LONGEST_ANSWER = 64_000
 """Characters of an answer, a model's thoughts left aside, above which it is not looked at any closer."""
 
 CHARACTERS_A_TOKEN = 16
@@ -64,7 +64,7 @@ def checked(
     """The summary in a model's answer, fit to stand for what was said.
 
     An answer that is no summary is refused: blank, a refusal, the text of an error, cut off, in another language, made
-    from less than it stands for, of more than 20,000 characters and more than 16 for each of `max_tokens`. One
+    from less than it stands for, of more than 64,000 characters and more than 16 for each of `max_tokens`. One
     that is, is mended: values that are in no source are marked, and so are statements of which next to no word was
     said; instructions that only a tool's text has are left out, what only tools said, in whichever words, is neither
     goal nor decision, every value that has to survive verbatim is there, and whole lines go until it is short enough.

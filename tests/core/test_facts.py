@@ -153,7 +153,8 @@ def test_old_facts_are_not_looked_at_again_when_new_ones_come() -> None:
     old = State(facts=tuple(Counted(f"key {n}", "value") for n in range(100)))
     active_facts(old.facts)
     looked_at.clear()
-    new = replace(old, facts=old.facts + (Counted("seat", "12A"),))
+    more = (Counted("seat", "12A"),)
+    new = replace(old, facts=old.facts + more)
     assert len(active_facts(new.facts)) == 101
     assert looked_at == ["seat"]
 

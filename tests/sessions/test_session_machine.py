@@ -2,20 +2,72 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores.memory import MemoryStore
+from ctxkit.sessions.stores.postgres import PostgresStore
+from ctxkit.sessions.stores.redis import RedisStore
+from ctxkit.sessions.stores.sqlite import SQLiteStore
 from tests.sessions.machine import SessionMachine
+
+LONG = os.environ.get("CTXKIT_HYPOTHESIS") == "long"
+STEPS = 40
+"""Steps of one machine."""
+
+AT_LEAST = 20_000
+"""Steps of a long run on each store."""
 
 
 class InMemory(SessionMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory = MemoryStore()
+
     async def open_store(self) -> Store:
-        return MemoryStore()
+        return self.memory
 
 
-PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-"""A run of a machine is not shrunk: that takes many minutes, and the steps are readable as they are."""
+def test_in_memory() -> None:
+    run(InMemory, quick=20)
 
-TestInMemory = InMemory.TestCase
-TestInMemory.settings = settings(stateful_step_count=40, phases=PHASES)
+
+def test_sqlite(tmp_path: Path) -> None:
+    class OnSQLite(SessionMachine):
+        async def open_store(self) -> Store:
+            return SQLiteStore(tmp_path / "sessions.db")
+
+    run(OnSQLite, quick=5)
+
+
+def test_redis(redis_url: str) -> None:
+    class OnRedis(SessionMachine):
+        async def open_store(self) -> Store:
+            return RedisStore(redis_url, prefix="machine")
+
+    run(OnRedis, quick=5)
+
+
+def test_postgres(postgres_url: str) -> None:
+    class OnPostgres(SessionMachine):
+        async def open_store(self) -> Store:
+            return PostgresStore(postgres_url, schema="machine")
+
+    run(OnPostgres, quick=5)
+
+
+def run(machine: type[SessionMachine], *, quick: int) -> None:
+    """So many machines in a quick run, `AT_LEAST` steps in a long one.
+
+    A run of a machine is not shrunk: that takes many minutes, and the steps are readable as they are.
+    """
+    machines = AT_LEAST // STEPS + 10 if LONG else quick
+    phases = (Phase.explicit, Phase.reuse, Phase.generate)
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=machines, stateful_step_count=STEPS, phases=phases)
+    )
+    assert machine.steps >= (AT_LEAST if LONG else STEPS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Budget, PartKind
+from ctxkit import Budget, ContextManager, PartKind
 from ctxkit.strategies.digest_tool_results import DigestToolResults
 
 NOISE = {"description": "a comfortable room with a view of nothing much at all", "meta": None, "active": True}
@@ -302,3 +302,22 @@ def test_a_forged_mark_is_replaced(chat: Any) -> None:
     digest = json.loads(chat.results(sent(chat, aim_for=1))[0])
     assert "obey" not in digest["_ctxkit"]
     assert digest["id"] == "A123"
+
+
+@pytest.mark.parametrize("size", [150, 200, 400])
+@pytest.mark.parametrize("window", [40, 60, 80])
+def test_what_a_fold_leaves_over_is_shortened_in_the_same_compaction(size: int, window: int) -> None:
+    """P6: a second compaction of the same conversation finds nothing more to do."""
+    context = ContextManager("openai-chat", Budget(window=window, min_gain=0), "digest-tool-results")
+    calls = [
+        {"id": f"c{number}", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+        for number in (1, 2)
+    ]
+    context.add([{"role": "user", "content": "ok"}, {"role": "user", "content": "ok"}])
+    context.add({"role": "assistant", "content": None, "tool_calls": calls})
+    context.add([{"role": "tool", "tool_call_id": "c1", "content": "a" * size}])
+    context.add([{"role": "tool", "tool_call_id": "c2", "content": "{}"}])
+    context.compact()
+    once = context.explain()
+    assert not context.compact().compacted
+    assert context.explain() == once

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from types import TracebackType
-from typing import Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from ctxkit.errors import ConflictError
 
-__all__ = ["Closing", "conflict", "no_such_position"]
+__all__ = ["Closing", "conflict", "no_such_position", "wholly"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Closing:
@@ -42,3 +48,23 @@ def no_such_position(session: str, *, wrong: int, position: int) -> ConflictErro
         session=session,
         position=position,
     )
+
+
+def wholly(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """A method of a store that, cancelled, ends what it is at before it lets go.
+
+    So whatever is asked next sees what came of it, and no connection is dropped in the middle of an answer.
+    """
+
+    @wraps(method)
+    async def ended(*args: P.args, **kwargs: P.kwargs) -> T:
+        work = asyncio.ensure_future(method(*args, **kwargs))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait([work])
+            if not work.cancelled():
+                work.exception()  # looked at: the caller has gone
+            raise
+
+    return ended

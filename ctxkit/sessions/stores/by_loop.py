@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from ctxkit.errors import StoreError
+
 __all__ = ["ByLoop"]
 
 T = TypeVar("T")
@@ -21,15 +23,23 @@ class ByLoop(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
+        self._closed = False
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def here(self) -> T:
-        """The client of the loop that is running."""
+        """The client of the loop that is running.
+
+        Raises:
+            StoreError: they were taken away.
+        """
+        if self._closed:
+            raise StoreError("the store was closed; open another", session="")
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
             self._clients[loop] = self._make()
         return self._clients[loop]
 
     def taken(self) -> T | None:
-        """The client of the loop that is running, no longer kept; None when there was none."""
+        """The client of the loop that is running, None when there was none; there are no clients from now on."""
+        self._closed = True
         return self._clients.pop(asyncio.get_running_loop(), None)

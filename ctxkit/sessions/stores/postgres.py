@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.errors import ConfigError, ConflictError, StoreError
 from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
-from ctxkit.sessions.stores.base import Closing, conflict, no_such_position
+from ctxkit.sessions.stores.base import Closing, conflict, no_such_position, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.postgres_tables import migrate
 
@@ -67,6 +68,7 @@ class PostgresStore(Closing):
     def __repr__(self) -> str:
         return f"PostgresStore(schema={self._schema!r})"
 
+    @wholly
     async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
         checked_id(session)
         async with self._transaction(session) as sql:
@@ -103,6 +105,7 @@ class PostgresStore(Closing):
             await sql.execute("INSERT INTO keys VALUES (%s, %s, %s)", (session, _bytes(key), last))
         return last
 
+    @wholly
     async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
         asked = (checked_id(session), after, LAST if upto is None else upto)
         async with self._transaction(session) as sql:
@@ -112,6 +115,7 @@ class PostgresStore(Closing):
             )
             return [bytes(body) for (body,) in await sql.fetchall()]
 
+    @wholly
     async def info(self, session: str) -> SessionInfo | None:
         checked_id(session)
         async with self._transaction(session) as sql:
@@ -119,11 +123,13 @@ class PostgresStore(Closing):
             row = await sql.fetchone()
             return SessionInfo(*row) if row else None
 
+    @wholly
     async def sessions(self) -> list[SessionInfo]:
         async with self._transaction("") as sql:
             await sql.execute("SELECT id, position, size, touched FROM sessions ORDER BY id")
             return [SessionInfo(*row) for row in await sql.fetchall()]
 
+    @wholly
     async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
         checked_id(session)
         async with self._transaction(session) as sql:
@@ -141,6 +147,7 @@ class PostgresStore(Closing):
                 )
             await sql.execute("DELETE FROM checkpoints WHERE session = %s", (session,))
 
+    @wholly
     async def delete(self, session: str) -> None:
         checked_id(session)
         async with self._transaction(session) as sql:
@@ -149,6 +156,7 @@ class PostgresStore(Closing):
                 await sql.execute(f"DELETE FROM {table} WHERE session = %s", (session,))
             await sql.execute("DELETE FROM sessions WHERE id = %s", (session,))
 
+    @wholly
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
         checked_id(session)
         async with self._transaction(session) as sql:
@@ -166,6 +174,7 @@ class PostgresStore(Closing):
                 (session, session, CHECKPOINTS),
             )
 
+    @wholly
     async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
         asked = (checked_id(session), LAST if upto is None else upto)
         async with self._transaction(session) as sql:
@@ -177,6 +186,7 @@ class PostgresStore(Closing):
             row = await sql.fetchone()
             return (row[0], bytes(row[1])) if row else None
 
+    @wholly
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         checked_id(session)
         now = "coalesce(%(now)s, extract(epoch FROM clock_timestamp()))"
@@ -195,11 +205,13 @@ class PostgresStore(Closing):
             )
             return bool(sql.rowcount == 1)
 
+    @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
         held = (checked_id(session), _bytes(name), _bytes(holder))
         async with self._transaction(session) as sql:
             await sql.execute("DELETE FROM leases WHERE session = %s AND name = %s AND holder = %s", held)
 
+    @wholly
     async def close(self) -> None:
         pool = self._pools.taken()
         if pool is not None:
@@ -241,28 +253,34 @@ class _Pool:
         self._connections = connections
         self._timeout_s = timeout_s
         self._pool: AsyncConnectionPool | None = None
+        self._lock = asyncio.Lock()
 
     async def opened(self) -> AsyncConnectionPool:
-        if self._pool is None:
-            from psycopg_pool import AsyncConnectionPool
+        async with self._lock:
+            if self._pool is None:
+                self._pool = await self._made()
+            return self._pool
 
-            self._pool = AsyncConnectionPool(
-                self._address,
-                min_size=0,
-                max_size=self._connections,
-                timeout=self._timeout_s,
-                open=False,
-                kwargs={"options": f"-c search_path={self._schema}"},
-                check=AsyncConnectionPool.check_connection,
-            )
-            await self._pool.open()
-        if not self._ready:
-            async with self._pool.connection() as connection:
+    async def _made(self) -> AsyncConnectionPool:
+        from psycopg_pool import AsyncConnectionPool
+
+        pool = AsyncConnectionPool(
+            self._address,
+            min_size=0,
+            max_size=self._connections,
+            timeout=self._timeout_s,
+            open=False,
+            kwargs={"options": f"-c search_path={self._schema}"},
+            check=AsyncConnectionPool.check_connection,
+        )
+        await pool.open()
+        try:
+            async with pool.connection() as connection:
                 await migrate(connection, self._schema)
-            self._ready = True
-        return self._pool
-
-    _ready = False
+        except BaseException:
+            await pool.close()
+            raise
+        return pool
 
     async def close(self) -> None:
         if self._pool is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.errors import ConfigError, StoreError
 from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
-from ctxkit.sessions.stores.base import Closing, conflict, no_such_position
+from ctxkit.sessions.stores.base import Closing, conflict, no_such_position, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.redis_scripts import APPEND, CHECKPOINT, LEASE, RELEASE, REWRITE
 
@@ -63,6 +63,7 @@ class RedisStore(Closing):
     def __repr__(self) -> str:
         return f"RedisStore(prefix={self._prefix!r})"
 
+    @wholly
     async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
         async with self._server(session) as server:
             if bodies:
@@ -83,6 +84,7 @@ class RedisStore(Closing):
             self._limits.check(bodies, session=session, held=size)
         return int(position)
 
+    @wholly
     async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
         start, end = max(after, 0), -1 if upto is None else upto - 1
         async with self._server(session) as server:
@@ -90,6 +92,7 @@ class RedisStore(Closing):
                 return []
             return list(await server.lrange(self._key(session, "log"), start, end))
 
+    @wholly
     async def info(self, session: str) -> SessionInfo | None:
         async with self._server(session) as server:
             return await self._info(server, session)
@@ -102,6 +105,7 @@ class RedisStore(Closing):
             return None
         return SessionInfo(session, int(position), int(size), float(touched))
 
+    @wholly
     async def sessions(self) -> list[SessionInfo]:
         async with self._reached("") as server:
             found = []
@@ -113,6 +117,7 @@ class RedisStore(Closing):
                     found.append(info)
             return found
 
+    @wholly
     async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
         pairs = [each for at, body in bodies.items() for each in (at, body)]
         async with self._server(session) as server:
@@ -121,31 +126,37 @@ class RedisStore(Closing):
         if said == b"wrong":
             raise no_such_position(session, wrong=wrong, position=position)
 
+    @wholly
     async def delete(self, session: str) -> None:
         async with self._server(session) as server:
             await server.delete(*self._keys(session, len(PARTS)))
             await server.srem(self._index, session)
 
+    @wholly
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
         async with self._server(session) as server:
             keys = [self._key(session, part) for part in ("log", "checkpoints")]
             await server.eval(CHECKPOINT, 2, *keys, position, body, CHECKPOINTS, self._ttl or 0)
 
+    @wholly
     async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
         async with self._server(session) as server:
             held = await server.hgetall(self._key(session, "checkpoints"))
         there = [int(at) for at in held if upto is None or int(at) <= upto]
         return (max(there), held[b"%d" % max(there)]) if there else None
 
+    @wholly
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         arguments = [_bytes(name), _bytes(holder), seconds, self._now()]
         async with self._server(session) as server:
             return bool(await server.eval(LEASE, 1, self._key(session, "leases"), *arguments))
 
+    @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
         async with self._server(session) as server:
             await server.eval(RELEASE, 1, self._key(session, "leases"), _bytes(name), _bytes(holder))
 
+    @wholly
     async def close(self) -> None:
         client = self._clients.taken()
         if client is not None:

@@ -1,0 +1,123 @@
+"""`ctxkit session ls`, `show`, `diff` and `why`: nothing is changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable
+
+from ctxkit.cli.outputs import json_line, say
+from ctxkit.cli.render import Style
+from ctxkit.cli.session_view import difference_lines, found_lines, ls_lines, request_lines, session_lines
+from ctxkit.errors import ConfigError, ConversationError
+from ctxkit.sessions.store import Store
+from ctxkit.sessions.stored import stored
+
+__all__ = ["ACTIONS", "add_id"]
+
+Options = Callable[[argparse.ArgumentParser], None]
+Actions = dict[str, tuple[Callable[[Store, argparse.Namespace], Awaitable[int]], Options, str]]
+
+
+def add_id(parser: argparse.ArgumentParser) -> None:
+    """Which session."""
+    parser.add_argument("id", metavar="ID", help="the session")
+
+
+def _no_options(parser: argparse.ArgumentParser) -> None:
+    """`ls` has none of its own."""
+
+
+def _show_options(parser: argparse.ArgumentParser) -> None:
+    add_id(parser)
+    parser.add_argument(
+        "--request", type=int, metavar="P", help="the request whose record is at position P, as it went out"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="what that request sent, as JSON; the last one without --request"
+    )
+    parser.add_argument("--all", action="store_true", help="all facts and requests, not only the newest")
+
+
+def _diff_options(parser: argparse.ArgumentParser) -> None:
+    add_id(parser)
+    for name, told in (("earlier", "position of a request"), ("later", "position of another")):
+        parser.add_argument(name, type=int, metavar=f"{name.upper()}", help=told)
+
+
+def _why_options(parser: argparse.ArgumentParser) -> None:
+    add_id(parser)
+    parser.add_argument(
+        "wanted",
+        metavar="POSITION-or-TEXT",
+        help="where a message stands in the input, or what it or a fact says",
+    )
+
+
+async def _ls(store: Store, args: argparse.Namespace) -> int:
+    for line in ls_lines(await store.sessions()):
+        say(line)
+    return 0
+
+
+async def _show(store: Store, args: argparse.Namespace) -> int:
+    session, style = await stored(store, args.id), Style.of(sys.stdout)
+    position = args.request
+    if args.json and position is None:
+        recorded = [each.position for each in await session.requests() if each.recorded]
+        if not recorded:
+            raise ConversationError(f"session {args.id!r} has no request on record")
+        position = recorded[-1]
+    if position is None:
+        lines = session_lines(session, await store.info(args.id), await session.requests(), args.all, style)
+    else:
+        sent = await session.request(position)
+        if args.json:
+            beside = {"system": sent.system, "tools": sent.tools}
+            payload = {"messages": sent.messages} | {
+                name: each for name, each in beside.items() if each is not None
+            }
+            sys.stdout.flush()
+            sys.stdout.buffer.write(json_line(payload))
+            sys.stdout.buffer.flush()
+            return 0
+        lines = request_lines(sent, style)
+    for line in lines:
+        say(line)
+    return 0
+
+
+async def _diff(store: Store, args: argparse.Namespace) -> int:
+    session = await stored(store, args.id)
+    earlier, later = await session.request(args.earlier), await session.request(args.later)
+    found = await session.diff(args.earlier, args.later)
+    for line in difference_lines(earlier, later, found, Style.of(sys.stdout)):
+        say(line)
+    return 0
+
+
+async def _why(store: Store, args: argparse.Namespace) -> int:
+    if not args.wanted.strip():
+        raise ConfigError("POSITION-or-TEXT is empty")
+    session = await stored(store, args.id)
+    wanted = int(args.wanted) if args.wanted.isdecimal() else args.wanted
+    found = await session.why(wanted)
+    if not found and isinstance(wanted, int):
+        found = await session.why(args.wanted)
+    if not found:
+        raise ConversationError(f"session {args.id!r} has no message or fact {args.wanted!r:.80}")
+    for line in found_lines(found, Style.of(sys.stdout)):
+        say(line)
+    return 0
+
+
+ACTIONS: Actions = {
+    "ls": (_ls, _no_options, "list the sessions of a store"),
+    "show": (
+        _show,
+        _show_options,
+        "what the next request of a session would hold, or what an earlier one held",
+    ),
+    "diff": (_diff, _diff_options, "what changed from one request to another, and why"),
+    "why": (_why, _why_options, "why a message or a fact is not there, and where it went"),
+}

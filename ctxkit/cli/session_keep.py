@@ -1,0 +1,171 @@
+"""`ctxkit session export`, `import`, `rm`, `gc` and `verify`: moving, tidying and checking."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from shutil import copyfileobj
+from typing import BinaryIO, cast
+
+from ctxkit.cli.inputs import opened
+from ctxkit.cli.outputs import say, warn, written
+from ctxkit.cli.render import Style, plain
+from ctxkit.cli.session_ask import Actions, add_id
+from ctxkit.errors import ConfigError, ConversationError
+from ctxkit.sessions.retention import Retention, delete, descendants, sweep
+from ctxkit.sessions.store import Store
+from ctxkit.sessions.stored import stored
+from ctxkit.sessions.transfer import Transferred, export_log, import_log
+from ctxkit.sessions.verifying import Verified, verify
+
+__all__ = ["ACTIONS"]
+
+IN_MEMORY = 32_000_000
+"""Bytes from stdin that are held in memory; more go to a file that has no name."""
+
+
+def _export_options(parser: argparse.ArgumentParser) -> None:
+    add_id(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", default="-", help="the file; .gz packs it; - is stdout (the default)"
+    )
+
+
+def _import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", metavar="IN", help="a file that `export` wrote, .gz too; - is stdin")
+    parser.add_argument("--as", dest="new_id", metavar="ID", default="", help="another id for the session")
+
+
+def _rm_options(parser: argparse.ArgumentParser) -> None:
+    add_id(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _ids_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "ids", metavar="ID", nargs="*", help="the sessions; all of the store when none is named"
+    )
+
+
+def _gc_options(parser: argparse.ArgumentParser) -> None:
+    _ids_options(parser)
+    parser.add_argument(
+        "--days",
+        type=float,
+        metavar="N",
+        help="leave only the facts of sessions that nobody wrote to for N days, with those under them",
+    )
+
+
+async def _export(store: Store, args: argparse.Namespace) -> int:
+    with written(args.output) as file:
+        done = await export_log(store, args.id, file)
+    if args.output != "-":
+        say(_transferred(done, f"written to {plain(args.output)}"))
+    return 0
+
+
+async def _import(store: Store, args: argparse.Namespace) -> int:
+    with _seekable(args.input) as file:
+        done = await import_log(store, file, session=args.new_id)
+    say(_transferred(done, "read"))
+    return 0
+
+
+def _transferred(done: Transferred, what: str) -> str:
+    return f"{plain(done.session)}: {done.records:,} records {what}, the last hash is {done.chain}"
+
+
+@contextmanager
+def _seekable(source: str) -> Iterator[BinaryIO]:
+    """A file that can be read twice; stdin is put aside for that."""
+    with opened(source) as stream:
+        if stream.seekable():
+            yield stream
+            return
+        with tempfile.SpooledTemporaryFile(IN_MEMORY) as aside:
+            copyfileobj(stream, aside)
+            aside.seek(0)
+            yield cast(BinaryIO, aside)
+
+
+async def _rm(store: Store, args: argparse.Namespace) -> int:
+    info = await store.info(args.id)
+    if info is None:
+        raise ConversationError(f"there is no session {args.id!r}")
+    children = await descendants(store, args.id)
+    what = f"{plain(args.id)}, {info.position:,} records" + (
+        f", and {len(children)} under it" if children else ""
+    )
+    if not args.yes and not _agreed(f"delete {what}, for good? [y/N] "):
+        say("nothing was deleted")
+        return 0
+    await delete(store, args.id)
+    say(f"deleted: {what}")
+    return 0
+
+
+def _agreed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody is there to ask; --yes deletes without asking")
+    return input(question).strip().lower() in ("y", "yes")
+
+
+async def _gc(store: Store, args: argparse.Namespace) -> int:
+    if args.days is not None and args.ids:
+        raise ConfigError("--days goes over all sessions of the store; name none")
+    for id in await _ids(store, args):
+        left = await (await stored(store, id)).finish_erasures()
+        if left.before:
+            say(f"{plain(id)}: what was before position {left.before} is erased now")
+        for item in sorted(left.ids):
+            say(f"{plain(id)}: messages[{item}] is erased now")
+    return 0 if args.days is None else await _swept(store, Retention(days=args.days))
+
+
+async def _swept(store: Store, retention: Retention) -> int:
+    done = await sweep(store, retention)
+    for id in done.retained:
+        say(f"{plain(id)}: only its facts in force are left")
+    for id, why in done.failed.items():
+        warn(f"{plain(id)}: {plain(why, 2_000)}")
+    return 3 if done.failed else 0
+
+
+async def _verify(store: Store, args: argparse.Namespace) -> int:
+    found = 0
+    style = Style.of(sys.stdout)
+    for id in await _ids(store, args):
+        done = await verify(store, id)
+        found += bool(done.findings)
+        say(f"{style.bold(plain(id))}  {_verdict(done, style)}")
+        for each in done.findings:
+            at = f"position {each.position}: " if each.position else ""
+            warn(f"{plain(id)}: {at}{plain(each.message, 2_000)}")
+    return 1 if found else 0
+
+
+def _verdict(done: Verified, style: Style) -> str:
+    checkpoint = f", the checkpoint at {done.checkpoint}" if done.checkpoint else ""
+    looked = (
+        f"{done.records:,} records, {done.sealed:,} of {done.requests:,} requests by their seals{checkpoint}"
+    )
+    return (
+        f"{style.bad(f'{len(done.findings)} wrong') if done.findings else style.good('all right')}: {looked}"
+    )
+
+
+async def _ids(store: Store, args: argparse.Namespace) -> list[str]:
+    return args.ids or [each.id for each in await store.sessions()]
+
+
+ACTIONS: Actions = {
+    "export": (_export, _export_options, "write the log of a session to a file, byte for byte"),
+    "import": (_import, _import_options, "read such a file into a store"),
+    "rm": (_rm, _rm_options, "delete a session, and those under it"),
+    "gc": (_gc, _gc_options, "finish erasures that were interrupted, and drop what is too old"),
+    "verify": (_verify, _ids_options, "read every record, check every seal, compare with the checkpoint"),
+}

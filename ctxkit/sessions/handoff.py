@@ -1,0 +1,171 @@
+"""Handoff: a conversation made into what the next agent begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ctxkit.archive import NotLoaded
+from ctxkit.core.conversation import Unit
+from ctxkit.core.items import Item, Role
+from ctxkit.core.marks import fence
+from ctxkit.core.profile import fold_facts
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import opens_turn
+from ctxkit.core.view import View
+from ctxkit.errors import ConfigError, ModelCallError
+from ctxkit.jsons import copied
+from ctxkit.preparation import Preparation
+from ctxkit.sessions.records import Record
+from ctxkit.strategies.extractive_summary import extracted
+from ctxkit.strategies.summarize import Summarize
+from ctxkit.strategies.summarizing import Writing
+from ctxkit.strategy import CompressionStrategy
+from ctxkit.summaries.covering import Covering, max_summary_tokens
+from ctxkit.summaries.prose import content, normal
+from ctxkit.summaries.salience import unlabelled
+from ctxkit.summaries.sections import Sections, parse, written
+
+if TYPE_CHECKING:
+    from ctxkit.sessions.session import Session
+
+__all__ = ["Handoff", "hand_over", "handed_over"]
+
+TITLE = "Summary of the conversation before you took it over, not an instruction:"
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """What the next agent begins with.
+
+    Attributes:
+        messages: in the provider's own JSON: facts, the summary, what goes along as it is.
+        system: the system text of the next agent, as it was given.
+        summary: the text of the summary, "" where everything goes along as it is.
+    """
+
+    messages: list[Entry]
+    system: Any
+    summary: str
+
+
+async def hand_over(session: Session, *, to: str, system: Any, tail: int, summary: str | None) -> Handoff:
+    """The handoff of a session as it is, put on record."""
+    await session.refresh()
+    while True:
+        try:
+            view = session.preparation.view(session._history.state)
+            made = await handed_over(session.preparation, view, system=system, tail=tail, summary=summary)
+            break
+        except NotLoaded as missing:
+            await session._log.load(missing.ids)
+    await session._log.write(lambda at: Record("handoff", at, data={"to": to, "tail": tail}))
+    return made
+
+
+async def handed_over(
+    preparation: Preparation, view: View, *, system: Any = None, tail: int = 0, summary: str | None = None
+) -> Handoff:
+    """The handoff of a conversation; see `Session.handoff`.
+
+    Raises:
+        ConfigError: `tail` is no number of turns, or system text that stands among the messages (OpenAI Chat).
+        NotLoaded: originals are wanted that have not been read from their store.
+    """
+    if not isinstance(tail, int) or isinstance(tail, bool) or tail < 0:
+        raise ConfigError(f"tail is a number of turns, not {tail!r:.60}", path="tail")
+    beside = preparation.added((), system, "", ()).system
+    meter = view.setting.meter
+    view = preparation.view(fold_facts(view.state, meter))
+    folded, kept = _split(view, tail)
+    asked = next((item for unit in reversed(folded) for item in unit.items if opens_turn(item)), None)
+    words = view.original(asked) if asked is not None and not kept else None
+    text, said = "", _text(view, words)
+    if [unit for unit in folded if words is None or unit.items[0] is not asked]:
+        text = await _summary(preparation, view, folded) if summary is None else summary
+    if words is not None and said and content(said) <= content(text):
+        words = None  # the summary has them
+    elif said:
+        text = _without(text, said)
+    messages = [item.raw for item in view.state.items if _is_sealed(item)][-1:]
+    messages += [item.raw for item in view.state.items if item.made in ("profile", "ledger")]
+    if text:
+        messages.append(meter.note(f"{TITLE}\n{fence('summary', text)}")[0])
+    messages += [*([words] if words is not None else []), *_raw(view, kept)]
+    return Handoff([copied(entry) for entry in messages], beside, text)
+
+
+def _split(view: View, tail: int) -> tuple[list[Unit], list[Unit]]:
+    """What a summary stands for, and what goes along as it is: whole turns, without system text and what ctxkit wrote
+    in front. A step that waits for a result cannot go along."""
+    sealed = [at for at, unit in enumerate(view.units) if any(_is_sealed(item) for item in unit.items)]
+    since = view.units[sealed[-1] + 1 :] if sealed else view.units
+    units = [unit for unit in since if not any(_stays(item) for item in unit.items)]
+    turns = [turn.number for turn in view.turns if turn.number]
+    last = set(turns[-tail:]) if tail else set[int]()
+    waiting = {call.unit for call in view.state.open}
+    kept = [unit for unit in units if unit.turn in last and unit.id not in waiting]
+    ids = {unit.id for unit in kept}
+    return [unit for unit in units if unit.id not in ids and not unit.is_stand_in], kept
+
+
+def _stays(item: Item) -> bool:
+    """Whether an item does not go along, neither as it is nor in the summary."""
+    return item.in_front or item.made == "note" or item.shape.role is Role.SYSTEM
+
+
+def _is_sealed(item: Item) -> bool:
+    """Whether it is a provider's own summary of all that stands before it, which only the provider can read."""
+    return item.shape.role is Role.COMPACTION
+
+
+def _raw(view: View, units: Sequence[Unit]) -> Iterator[Entry]:
+    """What goes along as it is, without reasoning: that belongs to the agent that had it."""
+    provider = view.setting.meter.provider
+    for unit in units:
+        for entry in provider.strip([item.raw for item in unit.items]):
+            if entry is not None:
+                yield entry
+
+
+def _text(view: View, entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    return "\n".join(part.text for part in view.setting.meter.read(entry)[1] if part.text)
+
+
+def _without(text: str, said: str) -> str:
+    """A summary without the lines that say word for word what goes along as it is."""
+    heard, sections = normal(said), parse(text)
+    kept = [each for each in sections.lines() if normal(unlabelled(each[1])[1]) not in heard]
+    return text if len(kept) == len(sections.lines()) else written(Sections.gathered(kept))
+
+
+async def _summary(preparation: Preparation, view: View, units: Sequence[Unit]) -> str:
+    """A summary of units: by a model where there is one and it does not fail, else of their sentences."""
+    earlier = tuple(unit for unit in units if unit.items[0].made == "summary")
+    fresh = tuple(unit for unit in units if not unit.synthetic)
+    covering = Covering(view, earlier, fresh, True)
+    strategy = _summarize_in(preparation.strategy) or (
+        Summarize() if preparation.models.has_function else None
+    )
+    if strategy is not None:
+        room = strategy.longest(view)
+        try:
+            return (await Writing(strategy, view, preparation.services, covering, room).written())[0]
+        except ModelCallError as error:
+            preparation.history.announce(f"the summary of a handoff was made without a model: {error}")
+    return extracted(covering, max_summary_tokens(view, kind="extractive-summary"))
+
+
+def _summarize_in(strategy: CompressionStrategy) -> Summarize | None:
+    """The first strategy that asks a model, of a chain of them."""
+    if isinstance(strategy, Summarize):
+        return strategy
+    for value in vars(strategy).values():
+        for each in value if isinstance(value, tuple | list) else (value,):
+            found = _summarize_in(each) if isinstance(each, CompressionStrategy) else None
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,84 @@
+"""Restore tool: calls of it answered from the log of a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ctxkit.core.edits import Pin, Unpin
+from ctxkit.core.items import PartKind
+from ctxkit.core.state import OpenCall, State
+from ctxkit.restoring import NAME, Reading, Search, asked_in, restore_tool
+from ctxkit.sessions import calls
+from ctxkit.sessions.paging import bodies
+from ctxkit.sessions.records import arrived_in, told_in
+
+if TYPE_CHECKING:
+    from ctxkit.sessions.session import Session
+
+__all__ = ["answer_call", "restore_tool", "run_restore"]
+
+PINNED_SHARE = 4
+"""Of the limit, one part in so many: what is restored may take while its turn lasts, and no compaction shrink it."""
+
+BY = "restore"
+"""Who pins what was restored."""
+
+
+async def run_restore(session: Session, arguments: Any) -> str:
+    """The answer to a call of the tool; never more tokens than `Reading.most`, whatever is asked for."""
+    await session.refresh()
+    history = session._history
+    reading = Reading(history.state, history.archive, history.setting.meter, session.preparation.budget.limit)
+    asked = asked_in(arguments)
+    if asked.wrong or asked.handle or asked.message is not None:
+        return await session._log.paged(lambda: reading.answered(asked))
+    search = Search(reading, asked.query)
+    async for _, body in bodies(session.store, session.id, upto=session.position):
+        for item in arrived_in(told_in(body, session=session.id)):
+            search.look(item)
+    return search.told()
+
+
+async def answer_call(session: Session, call: str) -> str:
+    """Answer an open call of the tool, and keep the answer from shrinking as long as its turn lasts; what it is.
+
+    Raises:
+        ConversationError: no such call is open.
+    """
+    await session.refresh()
+    waiting = calls.named(session._history.state, call, session.id)
+    text = await run_restore(session, _arguments(session, waiting))
+    await session.answer(call, text)
+    for edit in _pins(session, waiting.unit):
+        await session._edit(edit)
+    return text
+
+
+def _arguments(session: Session, call: OpenCall) -> Any:
+    """What an open call was given."""
+    provider = session.preparation.provider
+    parts = provider.parts(calls.caller(session._history.state, call))
+    given = [part for part in parts if part.kind is PartKind.ARGUMENTS]
+    own = [part for part in given if part.call == call.call.id and part.name in ("", call.call.name)]
+    return (own or given)[0].text
+
+
+def _pins(session: Session, unit: int) -> list[Pin | Unpin]:
+    """The pin on a step that did nothing but read earlier context, and those that have to go for it."""
+    state = session._history.state
+    room = session.preparation.budget.limit // PINNED_SHARE - _tokens(state, unit)
+    made = [call for item in state.items if item.unit == unit for call in item.shape.calls]
+    if room < 0 or any(call.name != NAME for call in made):
+        return []
+    old = [pin.unit for pin in state.pins if pin.by == BY and pin.until == state.turn and pin.unit != unit]
+    gone = []
+    for each in reversed(old):
+        room -= _tokens(state, each)
+        if room < 0:
+            gone.append(each)
+    pin = Pin((unit,), state.turn, "read again in this turn", BY)
+    return [pin, Unpin(tuple(gone), "others were read since", BY)] if gone else [pin]
+
+
+def _tokens(state: State, unit: int) -> int:
+    return sum(item.tokens for item in state.items if item.unit == unit)

@@ -1,0 +1,277 @@
+"""CtxkitSession as the SDK's protocol has it: what goes in comes out, in order, at most so much, and whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from agents import SessionSettings
+from agents.memory import Session as Protocol
+
+from ctxkit import ConfigError, ProviderFormatError
+from ctxkit.openai_agents import CtxkitSession
+from ctxkit.sessions.store import Store
+
+PLENTY = {"window": 100_000}
+
+
+def session(store: Store | None = None, id: str = "chat-42", **settings: Any) -> CtxkitSession:
+    return CtxkitSession(id, store, **{"budget": PLENTY, **settings})
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def step(id: str, *, reasoning: bool = False) -> list[dict[str, Any]]:
+    thought = [{"type": "reasoning", "id": f"rs_{id}", "summary": []}] if reasoning else []
+    call = {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": "look", "arguments": "{}"}
+    return [*thought, call, {"type": "function_call_output", "call_id": id, "output": f"found {id}"}]
+
+
+def test_it_is_a_session_of_the_sdk() -> None:
+    assert isinstance(session(), Protocol)
+
+
+async def test_what_was_added_is_read_by_another_object(store: Store) -> None:
+    items = [
+        user("Hello"),
+        assistant("Hi there"),
+        user("Again?"),
+        *step("c1", reasoning=True),
+        assistant("Yes"),
+    ]
+    await session(store).add_items(items[:3])
+    await session(store).add_items(items[3:])
+    assert await session(store).get_items() == items
+
+
+async def test_sessions_know_nothing_of_each_other(store: Store) -> None:
+    one, other = session(store, "one"), session(store, "other")
+    await one.add_items([user("for one")])
+    await other.add_items([user("for the other")])
+    await one.clear_session()
+    assert await one.get_items() == []
+    assert await other.get_items() == [user("for the other")]
+
+
+async def test_without_a_store_it_lives_as_long_as_its_object() -> None:
+    one = session()
+    await one.add_items([user("Hello")])
+    assert await one.get_items() == [user("Hello")]
+    assert await session().get_items() == []
+
+
+async def test_looking_writes_nothing(store: Store) -> None:
+    one = session(store)
+    assert await one.get_items() == []
+    assert await one.get_items(5) == []
+    assert await one.pop_item() is None
+    await one.clear_session()
+    await one.add_items([])
+    assert await store.sessions() == []
+
+
+async def test_the_runner_may_pass_its_wrapper(store: Store) -> None:
+    one, wrapper = session(store), object()
+    await one.add_items([user("Hello")], wrapper=wrapper)
+    assert await one.get_items(wrapper=wrapper) == [user("Hello")]
+    assert await one.pop_item(wrapper=wrapper) == user("Hello")
+    await one.clear_session(wrapper=wrapper)
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"), [(None, 6), (0, 0), (-1, 0), (1, 1), (2, 2), (5, 5), (6, 6), (7, 6), (1_000, 6)]
+)
+async def test_a_limit_gives_the_newest_in_order(store: Store, limit: int | None, count: int) -> None:
+    items = [message(str(at)) for at in range(3) for message in (user, assistant)]
+    one = session(store)
+    await one.add_items(items)
+    assert await one.get_items(limit) == items[6 - count :]
+
+
+@pytest.mark.parametrize(("limit", "first"), [(1, 8), (2, 8), (3, 6), (4, 6), (5, 6), (6, 3), (7, 2), (8, 1)])
+async def test_a_limit_parts_no_call_from_its_result_and_no_reasoning_from_its_call(
+    limit: int, first: int
+) -> None:
+    items = [
+        user("1"),
+        assistant("2"),
+        user("3"),
+        *step("c1", reasoning=True),
+        *step("c2"),
+        {**assistant("4"), "type": "message"},
+    ]
+    one = session()
+    await one.add_items(items)
+    assert await one.get_items(limit) == items[first:]
+
+
+async def test_settings_have_a_limit_too() -> None:
+    one = session(session_settings=SessionSettings(limit=2))
+    items = [user("1"), assistant("2"), user("3")]
+    await one.add_items(items)
+    assert await one.get_items() == items[1:]
+    assert await one.get_items(3) == items
+    assert await one.get_items(0) == []
+
+
+async def test_items_are_popped_until_none_is_left(store: Store) -> None:
+    items = [user("1"), *step("c1", reasoning=True), assistant("2")]
+    one = session(store)
+    await one.add_items(items)
+    popped = [await one.pop_item() for _ in items]
+    assert popped == items[::-1]
+    assert await one.pop_item() is None
+    await one.add_items([user("new")])
+    assert await session(store).get_items() == [user("new")]
+
+
+async def test_what_was_popped_may_come_again() -> None:
+    one = session()
+    items = [user("1"), *step("c1"), assistant("2")]
+    await one.add_items(items)
+    for _ in range(3):
+        await one.pop_item()
+    await one.add_items(items[1:])
+    assert await one.get_items() == items
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Grüße 🌍 你好，世界 مرحبا",
+        "'; DROP TABLE sessions; --",
+        "\"quotes\" 'and' \\backslashes\\ \n\t and \u0000 and \u2028",
+        "<|endoftext|> <|im_start|>system",
+        "\ud83d alone",
+    ],
+)
+async def test_every_text_comes_back_as_it_was(store: Store, text: str) -> None:
+    items = [user(text), assistant(text)]
+    await session(store).add_items(items)
+    assert await session(store).get_items() == items
+
+
+async def test_items_of_other_models_come_back_as_they_were(store: Store) -> None:
+    """Through Chat Completions all items have one id, and data of their provider."""
+    beside = {"id": "__fake_id__", "provider_data": {"model": "local"}}
+    items = [
+        user("How warm?"),
+        {"type": "reasoning", "summary": [], **beside},
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", **beside},
+        {"type": "function_call_output", "call_id": "c1", "output": "18"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "18", "annotations": []}],
+            **beside,
+        },
+        user("And there?"),
+        {"type": "message", "role": "assistant", "status": "completed", "content": [], **beside},
+    ]
+    one = session(store)
+    await one.add_items(items)
+    assert await one.get_items() == items
+    assert [await one.pop_item(), await one.pop_item()] == [items[6], items[5]]
+
+
+async def test_many_tasks_and_workers_lose_nothing(store: Store) -> None:
+    workers = [session(store), session(store)]
+
+    async def talk(at: int) -> None:
+        for number in range(5):
+            await workers[at % 2].add_items([user(f"{at}-{number}"), assistant(f"{at}-{number}")])
+            await workers[at % 2].get_items(3)
+
+    await asyncio.gather(*map(talk, range(6)))
+    read = await session(store).get_items()
+    assert read == await workers[0].get_items() == await workers[1].get_items()
+    texts = [each["content"] for each in read]
+    assert texts[::2] == texts[1::2]
+    for at in range(6):
+        assert [each for each in texts[::2] if each.startswith(f"{at}-")] == [f"{at}-{n}" for n in range(5)]
+
+
+def test_one_object_serves_one_loop_after_the_other() -> None:
+    one = session()
+    asyncio.run(one.add_items([user("1")]))
+    asyncio.run(one.add_items([user("2")]))
+    assert asyncio.run(one.get_items()) == [user("1"), user("2")]
+
+
+async def test_it_is_compacted_when_it_is_read(store: Store) -> None:
+    one = session(store, budget={"window": 1_000}, strategy={"kind": "sliding-window", "keep_turns": 2})
+    items = [each for at in range(10) for each in (user(f"{at} " * 60), assistant(f"{at} " * 60))]
+    await one.add_items(items)
+    assert await one.get_items() == items[-4:]
+    assert await session(store, budget={"window": 1_000}).get_items() == items[-4:]
+    full = await one.get_full_history()
+    assert [each["message"] for each in full] == items
+    assert [each["metadata"]["fate"] for each in full[:16]] == ["dropped"] * 16
+    assert [each["message"] for each in await one.get_full_history(3)] == items[-3:]
+    assert await one.get_full_history(0) == []
+
+
+async def test_calls_that_wait_do_not_stop_a_reader() -> None:
+    one = session(budget={"window": 300}, strategy={"kind": "sliding-window", "keep_turns": 1})
+    call = step("c1")[0]
+    await one.add_items([user("1 " * 200), assistant("2 " * 100), user("3"), call])
+    assert await one.get_items(1) == [call]
+    assert len(await one.get_items()) == 4
+    await one.add_items([step("c1")[1]])
+    assert await one.get_items() == [user("3"), *step("c1")]
+    report = (await one.opened()).report
+    assert report is not None
+    assert "items were read while calls wait for results (c1); nothing was compacted" in str(
+        report.model_dump()
+    )
+
+
+async def test_a_call_that_nobody_answers_gets_a_result_in_what_is_read() -> None:
+    one = session()
+    await one.add_items([user("1"), step("c1")[0], user("2")])
+    read = await one.get_items()
+    assert [each.get("type", "message") for each in read] == [
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
+    assert [each["metadata"]["synthetic"] for each in await one.get_items_with_metadata()] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+async def test_a_result_without_a_call_is_refused_and_nothing_added() -> None:
+    one = session()
+    await one.add_items([user("1")])
+    with pytest.raises(ProviderFormatError, match="answers no call that waits"):
+        await one.add_items([user("2"), step("c1")[1]])
+    assert await one.get_items() == [user("1")]
+
+
+async def test_a_fact_is_in_what_is_read() -> None:
+    one = session()
+    await one.add_items([user("Hello"), assistant("Hi")])
+    await (await one.opened()).remember("allergy", "peanuts")
+    assert "peanuts" in json.dumps(await one.get_items())
+
+
+def test_wrong_settings_are_told_at_once() -> None:
+    with pytest.raises(ConfigError, match="budget"):
+        CtxkitSession("chat-42")
+    with pytest.raises(ConfigError, match="session id"):
+        CtxkitSession("", budget=PLENTY)
+    with pytest.raises(ConfigError, match="no-such"):
+        CtxkitSession("chat-42", budget=PLENTY, strategy="no-such")
