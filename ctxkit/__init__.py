@@ -58,7 +58,11 @@ if TYPE_CHECKING:
     from ctxkit.models.question import Answer, Question
     from ctxkit.models.settings import ModelSettings
     from ctxkit.report import Report
+    from ctxkit.restoring import restore_tool
+    from ctxkit.sessions.children import Child
+    from ctxkit.sessions.handoff import Handoff
     from ctxkit.sessions.recalled import Moment
+    from ctxkit.sessions.retention import Retention, Swept, sweep
     from ctxkit.sessions.session import Draft, Session
     from ctxkit.sessions.store import Limits, SessionInfo, Store
     from ctxkit.sessions.stores import open_store
@@ -91,7 +95,11 @@ _HOMES = {
     "ctxkit.models.question": ("Answer", "Question"),
     "ctxkit.models.settings": ("ModelSettings",),
     "ctxkit.report": ("Report",),
+    "ctxkit.restoring": ("restore_tool",),
+    "ctxkit.sessions.children": ("Child",),
+    "ctxkit.sessions.handoff": ("Handoff",),
     "ctxkit.sessions.recalled": ("Moment",),
+    "ctxkit.sessions.retention": ("Retention", "Swept", "sweep"),
     "ctxkit.sessions.session": ("Draft", "Session"),
     "ctxkit.sessions.store": ("Limits", "SessionInfo", "Store"),
     "ctxkit.sessions.stores": ("open_store",),
@@ -110,6 +118,7 @@ __all__ = [
     "Answer",
     "Budget",
     "BudgetExceededError",
+    "Child",
     "Close",
     "CompressionStrategy",
     "ConfigError",
@@ -123,6 +132,7 @@ __all__ = [
     "EncryptedStore",
     "Explanation",
     "Fact",
+    "Handoff",
     "Item",
     "Limits",
     "MemoryStore",
@@ -145,6 +155,7 @@ __all__ = [
     "Replace",
     "Report",
     "Request",
+    "Retention",
     "Retract",
     "Role",
     "SQLiteStore",
@@ -159,6 +170,7 @@ __all__ = [
     "StoreError",
     "StrategyError",
     "Strip",
+    "Swept",
     "TieredStore",
     "Turn",
     "Unit",
@@ -169,6 +181,8 @@ __all__ = [
     "hook",
     "marked",
     "open_store",
+    "restore_tool",
+    "sweep",
 ]
 
 

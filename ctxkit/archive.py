@@ -84,6 +84,10 @@ class Archive:
             raise NotLoaded(absent)
         return [self.log[id - self.first] if id >= self.first else self.read[id] for id in wanted]
 
+    def gone(self, ids: Iterable[int]) -> bool:
+        """Whether an original among these was erased."""
+        return any(0 <= id < self.erased_to or id in self.erased for id in ids)
+
     def original(self, id: int) -> Entry:
         """The entry that an item arrived as. Do not change it.
 

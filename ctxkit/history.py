@@ -237,7 +237,7 @@ class History:
 
     def _units(self, positions: Sequence[int]) -> tuple[int, ...]:
         state = self._state
-        units = {item.id: item.unit for item in state.items}
+        units = {item.id: item.unit for item in state.items if not item.synthetic}
         found = []
         for position in positions:
             if not isinstance(position, int) or isinstance(position, bool):

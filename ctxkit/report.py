@@ -49,7 +49,8 @@ class FailureReport(_Told):
 
 
 class ModelCallReport(_Told):
-    """One call of a model: its name, the tokens it took as its provider counted, and what went wrong, "" for nothing."""
+    """One call of a model: its name, the tokens it took as its provider counted, and what went wrong, "" for nothing;
+    `reused` when nothing was asked, since a preview had asked the same."""
 
     model: str
     input_tokens: int = 0
@@ -57,6 +58,7 @@ class ModelCallReport(_Told):
     output_tokens: int = 0
     seconds: float = 0.0
     error: str = ""
+    reused: bool = False
 
 
 class RegionReport(_Told):
@@ -112,9 +114,17 @@ class Report(_Told):
             saved = f", {edit.tokens_before:,} -> {edit.tokens_after:,} {edit.handle}" if edit.handle else ""
             about = f" {edit.detail}" if edit.kind in ("Remember", "Retract") else ""
             lines.append(f"  {edit.kind}{about} by {edit.by}: {edit.why}{saved}".rstrip())
+        lines += [_line(call) for call in self.model_calls]
         lines += [f"  failed: {failure.by}: {failure.why}" for failure in self.failures]
         lines += [f"  also: {line}" for line in self.normalised]
         return "\n".join(lines)
+
+
+def _line(call: ModelCallReport) -> str:
+    if call.reused:
+        return f"  asked before: {call.model}, at no further cost"
+    wrong = f", {call.error}" if call.error else ""
+    return f"  asked: {call.model}, {call.input_tokens:,} + {call.output_tokens:,} tokens{wrong}"
 
 
 def told(applied: Applied) -> EditReport:

@@ -21,7 +21,7 @@ from ctxkit.evaluation.recording import Transcript
 from ctxkit.evaluation.runs import Failure
 from ctxkit.evaluation.runs import run as run_all
 from ctxkit.evaluation.settings import Setting
-from ctxkit.evaluation.tables import Evaluation, Failed, as_json, legend, markdown
+from ctxkit.evaluation.tables import Evaluation, Failed, as_json, markdown
 from ctxkit.presets import find_preset
 from ctxkit.registry import strategy_of
 
@@ -35,8 +35,8 @@ SHARE = 0.5
 ROOMY = 10**9
 """A window for reading a config file whose own is replaced by a share of each conversation."""
 
-MEASURED = ("format", "model", "budget", "strategy", "repair")
-"""Settings of a config that the replay has a say in; all others are passed on."""
+MEASURED = ("format", "model", "budget", "strategy", "repair", "store")
+"""Settings of a config that the replay has a say in, or no use for; all others are passed on."""
 
 T = TypeVar("T", int, float, str)
 Label = tuple[str, Conversation | Unread]
@@ -248,8 +248,7 @@ def _sampled(source: str, args: argparse.Namespace) -> Iterator[Conversation | U
 def _transcript(each: Conversation | Unread, args: argparse.Namespace) -> Transcript | Failure:
     if isinstance(each, Unread):
         return Failure.of(each.error)
-    format = args.format if each.format is None else each.format
-    return Transcript(each.messages, format, each.system, each.tools if args.tools else None)
+    return Transcript(each.messages, each.format, each.system, each.tools if args.tools else None)
 
 
 def _tell(failed: Failed, where: str) -> None:
@@ -262,5 +261,5 @@ def _write(evaluation: Evaluation, target: str) -> None:
         if target.endswith(".json"):
             stream.write(json.dumps(as_json(evaluation), indent=1, allow_nan=False).encode() + b"\n")
         else:
-            told = f"# Evaluation\n\n{markdown(evaluation)}\n## What the columns mean\n\n{legend()}\n"
+            told = f"# Evaluation\n\n{markdown(evaluation)}"
             stream.write(told.encode("utf-8", "backslashreplace"))

@@ -9,11 +9,12 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
+from ctxkit.cli.recognising import recognised
 from ctxkit.errors import CtxkitError, ProviderFormatError
 from ctxkit.providers import provider
 
@@ -41,7 +42,7 @@ class Conversation:
         line: where it begins in the file, counted from 1.
         id: its `id`, if `has_id`.
         messages: its history, as it stands there.
-        format: the wire format that it names itself, None where it names none.
+        format: the wire format that it is in, None where that is the command's to say.
     """
 
     line: int
@@ -95,22 +96,26 @@ def transcripts(stream: BinaryIO, *, name: str, format: str | None) -> Iterator[
     """The same for conversations that may each name their own wire format.
 
     Args:
-        format: the wire format of those that name none.
+        format: the wire format of those that name none; where it is None, the one that their entries tell.
     """
-    return _each(stream, name, lambda value: _own_format(value, format))
+    return _each(stream, name, lambda value: _own_format(value, format), keeps_format=True)
 
 
 def _own_format(value: Any, format: str | None) -> str:
     own = value.get("format") if isinstance(value, dict) else None
-    if own is None and format is None:
-        raise InputError("it names no wire format; add a `format` to the object, or give --format")
-    named: Any = format if own is None else own
+    named: Any = (recognised(value) if format is None else format) if own is None else own
+    if named is None:
+        raise InputError(
+            "it names no wire format, and none can be told from it; add a `format` to the object, or give --format"
+        )
     return provider(named).name
 
 
-def _each(stream: BinaryIO, name: str, format_of: Callable[[Any], str]) -> Iterator[Conversation | Unread]:
+def _each(
+    stream: BinaryIO, name: str, format_of: Callable[[Any], str], *, keeps_format: bool = False
+) -> Iterator[Conversation | Unread]:
     for line, text in _documents(_numbered(stream), lines=name.lower().endswith(LINES)):
-        yield _conversation(line, text, format_of) if isinstance(text, bytes) else _unread(line, text)
+        yield _conversation(line, text, format_of, keeps_format) if isinstance(text, bytes) else _unread(line, text)
 
 
 def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
@@ -190,7 +195,9 @@ def _unread(line: int, error: CtxkitError, value: Any = None) -> Unread:
     return Unread(line, value["id"] if has_id else None, has_id, error)
 
 
-def _conversation(line: int, text: bytes, format_of: Callable[[Any], str]) -> Conversation | Unread:
+def _conversation(
+    line: int, text: bytes, format_of: Callable[[Any], str], keeps_format: bool
+) -> Conversation | Unread:
     try:
         value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
@@ -198,7 +205,8 @@ def _conversation(line: int, text: bytes, format_of: Callable[[Any], str]) -> Co
     except ValueError as error:
         return _unread(line, InputError(f"not JSON: {error}"))
     try:
-        return _taken_apart(line, value, format_of(value))
+        format = format_of(value)
+        return replace(_taken_apart(line, value, format), format=format if keeps_format else None)
     except CtxkitError as error:
         return _unread(line, error, value)
 
@@ -221,8 +229,7 @@ def _taken_apart(line: int, value: Any, format: str) -> Conversation:
         wanted = " or ".join(f"`{name}`" for name in names)
         raise ProviderFormatError(f"an object without a list {wanted}", format=format)
     system = _first(value, SYSTEMS.get(format, ("system",)))
-    named = value.get("format")
-    return Conversation(line, value.get("id"), "id" in value, messages, system, value.get("tools"), named)
+    return Conversation(line, value.get("id"), "id" in value, messages, system, value.get("tools"))
 
 
 def _refuse_history_on_server(value: dict[str, Any], format: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,13 @@ from ctxkit.evaluation.scores import Score
 from ctxkit.evaluation.settings import Setting
 
 __all__ = ["Evaluation", "Failed", "as_json", "legend", "markdown"]
+
+
+COUNTS: tuple[tuple[str, str, Callable[[Score], int]], ...] = (
+    ("requests", "requests that were asked for", lambda score: score.requests),
+    ("literals", "literals that the answers' calls need, over all of them", lambda score: score.needs),
+)
+"""The counts that figures are shares of: title, meaning, and where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +116,18 @@ def _failure(failed: Failed) -> dict[str, Any]:
 
 
 def markdown(evaluation: Evaluation) -> str:
-    """The tables, budget by budget: all files together, then each; what took how long; what failed."""
+    """The tables, budget by budget: all files together, then each; what took how long, and what columns mean; what failed."""
     blocks = list(_blocks(evaluation))
     return "\n\n".join(blocks) + "\n"
 
 
 def legend() -> str:
     """What the columns mean, one line each."""
-    return "\n".join(f"- **{metric.title}**: {metric.meaning}" for metric in METRICS)
+    columns = [
+        *((title, meaning) for title, meaning, _ in COUNTS),
+        *((each.title, each.meaning) for each in METRICS),
+    ]
+    return "\n".join(f"- **{title}**: {meaning}" for title, meaning in columns)
 
 
 def _blocks(evaluation: Evaluation) -> Iterator[str]:
@@ -151,6 +162,8 @@ def _measured(evaluation: Evaluation) -> Iterator[str]:
             )
     yield "## Time"
     yield _times(evaluation)
+    yield "## What the columns mean"
+    yield legend()
 
 
 def _scored(evaluation: Evaluation, at: int, file: str | None = None) -> tuple[Score, Prices | None]:
@@ -158,10 +171,10 @@ def _scored(evaluation: Evaluation, at: int, file: str | None = None) -> tuple[S
 
 
 def _table(heads: list[str], rows: Sequence[tuple[list[str], Score, Prices | None]]) -> str:
-    cells = [[*heads, "requests", *(metric.title for metric in METRICS)]]
+    cells = [[*heads, *(title for title, _, _ in COUNTS), *(metric.title for metric in METRICS)]]
     for names, score, prices in rows:
         figures = (metric.shown(metric.value(score, prices)) for metric in METRICS)
-        cells.append([*names, str(score.requests), *figures])
+        cells.append([*names, *(str(count(score)) for _, _, count in COUNTS), *figures])
     return _aligned(cells, names=len(heads))
 
 

@@ -72,7 +72,9 @@ class Reader:
             stated = islice(self._stated(item, text, by), MOST_OF_MESSAGE)
             if by != "tool" and len(text) > LONGEST_TEXT:
                 self.unread.add(item.id)
-            yield from self._clean(item, text, by, [*found, *stated])
+            # of several people all is told under the speaker's name: what supersedes has to come first
+            both = [*stated, *found] if item.author else [*found, *stated]
+            yield from self._clean(item, text, by, both)
 
     def _of_plugins(self, text: str, by: Speaker) -> list[Fact]:
         """What plugins find in a text."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ctxkit.errors import ConfigError, ModelCallError
@@ -24,13 +26,19 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 15.0
 """Seconds; a server that asks to be left alone for longer is not asked again for this question."""
 
+KEPT = 16
+"""Answers to the questions of previews that are kept for the compaction that follows."""
+
+_KEEPING: ContextVar[bool] = ContextVar("keeping", default=False)
+
 REMEMBERED = 256
 """Questions that a model failed on for good, of which a note is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of a model: its name, what it took, and what went wrong, "" for nothing."""
+    """One call of a model: its name, what it took, and what went wrong, "" for nothing; `reused` when it was no call at
+    all, since the answer was there from a preview."""
 
     model: str
     input_tokens: int = 0
@@ -38,6 +46,7 @@ class ModelCall:
     output_tokens: int = 0
     seconds: float = 0.0
     error: str = ""
+    reused: bool = False
 
 
 class Models:
@@ -73,6 +82,7 @@ class Models:
         self._clock = clock
         self._sleep = sleep
         self.calls: list[ModelCall] = []
+        self._kept: dict[tuple[str, str], Answer] = {}
 
     def __reduce__(self) -> tuple[type[Models], tuple[()]]:
         return Models, ()
@@ -96,6 +106,11 @@ class Models:
                 is nowhere else.
         """
         asked, request = self._asked(model), question.digest
+        key, keeping = ("" if model is None else model.model_dump_json(), request), _KEEPING.get()
+        answer = self._kept.get(key) if keeping else self._kept.pop(key, None)
+        if answer is not None:
+            self.calls.append(ModelCall(asked.name, reused=True))
+            return answer
         tries = asked.admitted(request, self._clock())
         reply, tried = Reply(problem=CANCELLED), 0
         try:
@@ -104,7 +119,24 @@ class Models:
             asked.settle(request, reply.problem if reply.sent else None, self._clock())
         if reply.problem is not None:
             raise asked.error(reply.problem, request, tried=tried) from reply.cause
+        if keeping:
+            self._keep(key, reply.answer)
         return reply.answer
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Within it, each answer is kept for whoever asks the same question next, and that one pays nothing: what a
+        preview asked serves the compaction that follows. Once it is used it is gone."""
+        token = _KEEPING.set(True)
+        try:
+            yield
+        finally:
+            _KEEPING.reset(token)
+
+    def _keep(self, key: tuple[str, str], answer: Answer) -> None:
+        self._kept[key] = answer
+        while len(self._kept) > KEPT:
+            self._kept.pop(next(iter(self._kept)), None)
 
     async def _tried(self, question: Question, asked: _Asked, tries: int) -> tuple[Reply, int]:
         """The reply after as many tries as it takes and is allowed, and how many these were."""

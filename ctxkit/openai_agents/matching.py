@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ctxkit.archive import NotLoaded
 from ctxkit.core.items import Item
-from ctxkit.core.marks import digest
+from ctxkit.core.marks import digest, is_marked
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import State
+from ctxkit.history import History
 from ctxkit.providers.openai_responses_items import CALL_TYPES, OUTPUT_TYPES, type_of
 
-__all__ = ["Key", "key_of", "unsaved"]
+__all__ = ["Key", "Matching", "key_of"]
 
 Key = tuple[str, str, str]
 """What an item is recognised by: its type, its role or the id of its call, a digest of what it says."""
@@ -48,35 +47,67 @@ def _digest(value: object) -> str:
     return digest(json.loads(json.dumps(value, default=str)))
 
 
-def unsaved(run: Sequence[Entry], state: State, original: Callable[[int], Entry]) -> list[Entry] | None:
-    """The newest items of a run that have not come into its session yet; None when the run does not hold all of the
-    session, because a limit, a handoff or a function of the user's has taken something out of it.
+class Matching:
+    """What a session holds and held, by the keys of its items; each original is looked at once.
 
     Args:
-        run: the items that the model is to be given.
-        state: the session as it is now; what a compaction left out of it may still be in the run.
-        original: the entry that an item of the session arrived as.
+        history: of the session.
     """
-    keys = [key_of(entry) for entry in run]
-    there = set(keys)
-    waiting = {call.unit for call in state.open}
-    items = [item for item in state.items if not item.synthetic and item.unit not in waiting]
-    if not all(known & there or not known for known in (_keys(item, original) for item in items)):
-        return None
-    newest = max(items, key=lambda item: item.id, default=None)
-    if newest is None:
-        return None
-    known = _keys(newest, original)
-    as_often = sum(bool(known & _keys(item, original)) for item in items)
-    at = [index for index, key in enumerate(keys) if key in known]
-    return list(run[at[min(as_often, len(at)) - 1] + 1 :]) if at else None
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._arrived: dict[int, Key] = {}
+
+    def unsaved(self, run: Sequence[Entry]) -> list[Entry] | None:
+        """The newest items of a run that have not come into its session yet; None when the run is another
+        conversation: a limit, a handoff or a function of the user's has taken something out of it, or put something in.
+
+        Args:
+            run: the items that the model is to be given. What a compaction left out of the session may be in it still.
+
+        Raises:
+            NotLoaded: originals have to be read from the store first.
+        """
+        keys, state = [key_of(entry) for entry in run], self._history.state
+        waiting = {call.unit for call in state.open}
+        shown = [item for item in state.items if not item.synthetic and item.unit not in waiting]
+        known = {item.id: self._keys(item) for item in shown}
+        if not shown or any(known[item.id].isdisjoint(keys) for item in shown):
+            return None
+        newest = known[max(known)]
+        at = [index for index, key in enumerate(keys) if key in newest]
+        as_often = sum(not newest.isdisjoint(each) for each in known.values())
+        end = at[min(as_often, len(at)) - 1] + 1
+        everything = set[Key]().union(*known.values())
+        others = [at for at in range(end) if keys[at] not in everything and not _is_ours(run[at])]
+        if others and any(self._is_strange(keys[at]) for at in others):
+            return None
+        return list(run[end:])
+
+    def _keys(self, item: Item) -> set[Key]:
+        """How an item may stand in a run: as it arrived, and as a compaction left it."""
+        keys = {self._original(item.id)}
+        return keys | {key_of(item.raw)} if item.edited else keys
+
+    def _original(self, id: int) -> Key:
+        if id not in self._arrived:
+            self._arrived[id] = key_of(self._history.archive.original(id))
+        return self._arrived[id]
+
+    def _is_strange(self, key: Key) -> bool:
+        """Whether an item never came into the session; a result that stands in for one is told by its call."""
+        archive = self._history.archive
+        for item in archive.items(id for id in range(self._history.state.next_id) if id not in self._arrived):
+            self._arrived[item.id] = key_of(item.raw)
+        arrived = set(self._arrived.values())
+        stands_in = key[0] in OUTPUT_TYPES and (OUTPUT_TYPES[key[0]], key[1], "") in arrived
+        return key not in arrived and not stands_in
 
 
-def _keys(item: Item, original: Callable[[int], Entry]) -> set[Key]:
-    """How an item may stand in a run: as it arrived, and as a compaction left it; empty when that cannot be told."""
-    if not item.edited:
-        return {key_of(item.raw)}
-    try:
-        return {key_of(item.raw), key_of(original(item.id))}
-    except NotLoaded:
-        return set()
+def _is_ours(entry: Entry) -> bool:
+    """Whether ctxkit wrote a message."""
+    match entry.get("content"):
+        case [{"text": str(text)}]:
+            return is_marked(text)
+        case _:
+            return False

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from pydantic import Field
-
 from ctxkit.core.edits import Plan
 from ctxkit.core.state import Pinned
 from ctxkit.core.view import View
@@ -26,9 +24,9 @@ class OlderTurns(CompressionStrategy):
     """
 
     kind: Literal["older-turns"] = "older-turns"
-    timeout_s: float | None = Field(default=None, gt=0)
-    keep_turns: int = Field(ge=0)
-    context_limit: int = Field(ge=1)
+    timeout_s: float | None = None
+    keep_turns: int
+    context_limit: int
     strategy: AnyStrategy
 
     async def plan(self, view: View, services: Services) -> Plan:

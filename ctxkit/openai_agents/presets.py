@@ -34,7 +34,7 @@ class TrimmingSession(CtxkitSession):
     """
 
     def __init__(
-        self, session_id: str, max_turns: int = 8, *, store: Store | None = None, **settings: Any
+        self, session_id: str, max_turns: int = 8, *, store: Store | str | None = None, **settings: Any
     ) -> None:
         settings["budget"] = _budget(settings, context_limit=max_turns)
         strategy = {"kind": "sliding-window", "keep_turns": max_turns}
@@ -79,7 +79,7 @@ class SummarizingSession(CtxkitSession):
         context_limit: int = 3,
         summarizer: Ask | None = None,
         *,
-        store: Store | None = None,
+        store: Store | str | None = None,
         **settings: Any,
     ) -> None:
         if not 0 <= keep_last_n_turns <= context_limit or not context_limit:

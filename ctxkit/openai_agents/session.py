@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
+from ctxkit.archive import NotLoaded
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import wire
 from ctxkit.errors import OpenCallsError
 from ctxkit.jsons import copied
 from ctxkit.openai_agents.asides import Asides
-from ctxkit.openai_agents.matching import unsaved
+from ctxkit.openai_agents.matching import Matching
 from ctxkit.preparation import Preparation
 from ctxkit.providers import FormatName
 from ctxkit.sessions.session import Session
@@ -41,9 +43,10 @@ class CtxkitSession:
 
     Args:
         session_id: 1 to 200 letters, digits and `._:@+=/-`.
-        store: where it is kept; without one in memory, as long as this object lives.
+        store: where it is kept, or the address of it, "sqlite:chats.db" for instance; without one in memory, as long
+            as this object lives. A store that is opened here is closed by `close`.
         session_settings: the SDK's; its `limit` holds for reads that name none.
-        background: see `Session.open`.
+        background, snapshots: see `Session.open`.
         settings: what `ContextManager` takes, but for the format: `budget`, `strategy`, `model`, `ask` and so on.
 
     Raises:
@@ -53,19 +56,21 @@ class CtxkitSession:
     def __init__(
         self,
         session_id: str,
-        store: Store | None = None,
+        store: Store | str | None = None,
         *,
         session_settings: SessionSettings | None = None,
         background: bool = False,
+        snapshots: bool = True,
         **settings: Any,
     ) -> None:
         self.session_id = checked_id(session_id)
         self.session_settings = session_settings
         Preparation(FORMAT, **settings)  # so that a wrong setting is told here
         self._store = store if store is not None else MemoryStore()
-        self._background = background
+        self._background, self._snapshots = background, snapshots
         self._settings = settings
         self._session: Session | None = None
+        self._matching: Matching | None = None
         self._opening = asyncio.Lock()
         self._asides = Asides(settings)
 
@@ -85,11 +90,26 @@ class CtxkitSession:
                     self.session_id,
                     self._store,
                     background=self._background,
+                    snapshots=self._snapshots,
                     format=FORMAT,
                     **self._settings,
                 )
         await self._session.refresh()
         return self._session
+
+    async def close(self) -> None:
+        """Wait for a compaction in the background, and close the store if it was opened here."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = self._matching = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
     # The protocol of the SDK
 
@@ -144,8 +164,8 @@ class CtxkitSession:
         """What the model is to see of a run, before each call: for `RunConfig.call_model_input_filter`.
 
         A compaction is made in the session itself, once for all that come after. Instructions and function tools
-        count. Where the run holds less than the session, because of a limit or a handoff filter, what it holds is
-        compacted by itself in memory. Nothing is added to the session here; that is the runner's.
+        count. Where the run does not hold what the session does, because of a limit or a handoff filter, what it
+        holds is compacted by itself in memory. Nothing is added to the session here; that is the runner's.
 
         Raises:
             BudgetExceededError: what must stay is larger than the budget.
@@ -163,7 +183,13 @@ class CtxkitSession:
         """The run as the session has it, and what the runner has not saved yet; None where that is not the run."""
         session = await self.opened()
         history = session.preparation.history
-        fresh = unsaved(run, history.state, history.archive.original)
+        if self._matching is None:
+            self._matching = Matching(history)
+        try:
+            fresh = self._matching.unsaved(run)
+        except NotLoaded:
+            await session.explain()  # reads all originals
+            fresh = self._matching.unsaved(run)
         if fresh is None:
             return None
         if system != (history.state.system or ""):

@@ -46,7 +46,6 @@ class Compacting:
         self._history = preparation.history
         self._preparation = preparation
         self._background = background
-        self._worker = uuid.uuid4().hex
         self._task: asyncio.Task[Report] | None = None
 
     async def before_request(self, snapshot: Snapshot) -> Done:
@@ -135,38 +134,43 @@ class Compacting:
 
     @asynccontextmanager
     async def _leased(self) -> AsyncIterator[bool]:
-        """Have the compaction of this session for oneself; False when another worker has it."""
-        if not await self._lease():
-            yield False
-            return
-        renewing = asyncio.create_task(self._renew())
+        """Have the compaction of this session for oneself; False when another task or worker has it."""
+        holder = uuid.uuid4().hex
+        renewing: asyncio.Task[None] | None = None
         try:
-            yield True
+            ours = await self._lease(holder)
+            if ours:
+                renewing = asyncio.create_task(self._renew(holder))
+            yield ours
         finally:
-            renewing.cancel()
-            await asyncio.shield(self._release())
+            if renewing is not None:
+                renewing.cancel()
+            await asyncio.shield(self._release(holder))
 
-    async def _lease(self) -> bool:
-        return await self._log.store.lease(self._log.id, NAME, self._worker, LEASE_S)
+    async def _lease(self, holder: str) -> bool:
+        return await self._log.store.lease(self._log.id, NAME, holder, LEASE_S)
 
-    async def _release(self) -> None:
+    async def _release(self, holder: str) -> None:
         with suppress(StoreError):  # then the lease runs out by itself
-            await self._log.store.release(self._log.id, NAME, self._worker)
+            await self._log.store.release(self._log.id, NAME, holder)
 
-    async def _renew(self) -> None:
+    async def _renew(self, holder: str) -> None:
         while True:
             await asyncio.sleep(LEASE_S / 3)
             with suppress(StoreError):  # there are two more tries before it runs out
-                await self._lease()
+                await self._lease(holder)
 
     async def _others_done(self) -> None:
-        """Wait until no other worker compacts, and read what came of it."""
+        """Wait until nobody else compacts, and read what came of it."""
         pause = 0.02
-        while not await self._lease():
+        while not await self._free():
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.5)
-        await self._release()
         await self._log.refresh()
+
+    async def _free(self) -> bool:
+        async with self._leased() as ours:
+            return ours
 
 
 def _as_it_is(done: Done, why: str) -> Done:

@@ -84,10 +84,12 @@ async def handed_over(
     text, said = "", _text(view, words)
     if [unit for unit in folded if words is None or unit.items[0] is not asked]:
         text = await _summary(preparation, view, folded) if summary is None else summary
-    if words is not None and said and content(said) <= content(text):
-        words = None  # the summary has them
-    elif said:
-        text = _without(text, said)
+    own = _without(text, said)
+    if said and (_tells(own, said) or _tells(text, said)):
+        words = None  # the summary has them, once: in other words, or quoted
+        text = own if _tells(own, said) else text
+    else:
+        text = own
     messages = [item.raw for item in view.state.items if _is_sealed(item)][-1:]
     messages += [item.raw for item in view.state.items if item.made in ("profile", "ledger")]
     if text:
@@ -135,8 +137,16 @@ def _text(view: View, entry: Entry | None) -> str:
     return "\n".join(part.text for part in view.setting.meter.read(entry)[1] if part.text)
 
 
+def _tells(text: str, said: str) -> bool:
+    """Whether one line of a summary, none of a tool's, has all that somebody said."""
+    told = (unlabelled(line) for _, line in parse(text).lines())
+    return any(by != "tool" and content(said) <= content(line) for by, line in told)
+
+
 def _without(text: str, said: str) -> str:
-    """A summary without the lines that say word for word what goes along as it is."""
+    """A summary without the lines that quote what somebody said."""
+    if not said:
+        return text
     heard, sections = normal(said), parse(text)
     kept = [each for each in sections.lines() if normal(unlabelled(each[1])[1]) not in heard]
     return text if len(kept) == len(sections.lines()) else written(Sections.gathered(kept))

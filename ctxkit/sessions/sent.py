@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ctxkit.core.items import Item
@@ -114,7 +115,7 @@ async def requests_of(log: Log) -> list[RequestInfo]:
     found = []
     async for position, body in bodies(log.store, log.id, upto=log.position):
         told = told_in(body, session=log.id)
-        if told["kind"] == "request":
+        if told["kind"] == "request" and not _taken_out(log, position):
             data = told.get("data", {})
             size = sum(data.get("tokens", {}).values())
             found.append(RequestInfo(position, told["at"], size, data.get("trigger", ""), "entries" in data))
@@ -130,6 +131,8 @@ async def request_at(log: Log, position: int) -> Sent:
     """
     records = _Records(log)
     told = await records.told(position) if 0 < position <= log.position else {"kind": ""}
+    if told["kind"] == "request" and _taken_out(log, position):
+        told = {"kind": "erased"}
     if told["kind"] != "request" or "entries" not in told.get("data", {}):
         raise ConversationError(_no_request(log.id, position, told))
     try:
@@ -140,6 +143,12 @@ async def request_at(log: Log, position: int) -> Sent:
             "`ctxkit session verify` tells what else is wrong",
             session=log.id,
         ) from error
+
+
+def _taken_out(log: Log, position: int) -> bool:
+    """Whether a request was made before everything was taken out, whatever is still in its record."""
+    first = log.book.index[0][1] if log.book.index else log.position
+    return log.history.archive.erased_to > 0 and position < first
 
 
 def _no_request(session: str, position: int, told: Json) -> str:
@@ -191,7 +200,7 @@ class _Reading:
         pairs = [await self._entry(ref, items) for ref in refs]
         messages, entries = [copied(raw) for raw, _ in pairs], tuple(origin for _, origin in pairs)
         system, tools = await self._beside("system"), await self._beside("tools")
-        sealed = "seal" in data
+        sealed = "seal" in data and not any(origin.erased for origin in entries)
         if sealed and data["seal"] != seal(messages, system=system, tools=tools):
             raise SessionError(
                 f"the request at position {self._position} of session {self._log.id!r} does not match its seal: the "
@@ -230,7 +239,8 @@ class _Reading:
     async def _entry(self, ref: Ref, items: Mapping[int, Item]) -> tuple[Entry, Origin]:
         if not isinstance(ref, int):
             content = await self._records.content(ref)
-            return content["raw"], _origin(content, ref[0])
+            gone = content.get("erased") or self._log.history.archive.gone(_ids(content))
+            return (self._gone if gone else content["raw"]), _origin(content, ref[0], erased=bool(gone))
         record = self._log.book.position_of(ref)
         if ref not in items:
             return self._gone, Origin(ref, "message", record, erased=True)
@@ -245,7 +255,12 @@ class _Reading:
         return copied((await self._records.content(ref))["raw"]) if isinstance(ref, tuple) else None
 
 
-def _origin(content: Json, record: int) -> Origin:
+def _ids(content: Json) -> Iterable[int]:
+    """The items that a content is, and that it stands for."""
+    return chain((content["id"],), *(range(*span) for span in content.get("stands_for", ())))
+
+
+def _origin(content: Json, record: int, *, erased: bool) -> Origin:
     made = content.get("made", "")
     changed = "edited" if content.get("edited") else "moved"
     return Origin(
@@ -259,7 +274,7 @@ def _origin(content: Json, record: int) -> Origin:
         content.get("handle", ""),
         tuple(range(*span) for span in content.get("stands_for", ())),
         tuple(_facts(content.get("facts", ()))),
-        content.get("erased", False),
+        erased,
     )
 
 

@@ -52,7 +52,8 @@ class Summarize(CompressionStrategy):
         template: the instructions, instead of ctxkit's own: a text, or the path of a file (.txt, .md). `$language`,
             `$max_tokens`, `$max_words`, `$sections`, `$done` and `$focus` are filled in.
         reanchor_every: with each compaction whose number is a multiple of it the summary is made anew from the
-            originals, so that nothing drifts; 0 for never.
+            originals, so that nothing drifts; 0 for never. Originals that would take more than 8 questions are read
+            again a slice at a time, each time the next, and the report says so.
     """
 
     kind: Literal["summarize"] = "summarize"

@@ -17,7 +17,7 @@ from ctxkit.strategy import Services
 from ctxkit.summaries.answers import words_said
 from ctxkit.summaries.covering import Covering, summary_text
 from ctxkit.summaries.language import Language, language_of
-from ctxkit.summaries.parts import Part, Turned, original_units, parted, spoken
+from ctxkit.summaries.parts import Part, Turned, original_units, parted, sliced, spoken
 from ctxkit.summaries.prompt import instructions, request, request_above, requests
 from ctxkit.summaries.salience import Said
 from ctxkit.summaries.validation import LEAST_TOKENS, Checked, checked
@@ -53,6 +53,26 @@ SHORTER = 0.6
 """Of the length asked for first, when what came was too long."""
 
 
+_TOO_LONG = "to make the notes anew from the originals would take {} questions, more than {}"
+
+
+@dataclass(frozen=True)
+class _Material:
+    """What a summary is made from.
+
+    Attributes:
+        earlier: the summary that it goes on from.
+        turned: what was said.
+        note: what there is to say of it, "" for nothing.
+        is_above: the conversation's own request has all of it.
+    """
+
+    earlier: str
+    turned: tuple[Turned, ...]
+    note: str = ""
+    is_above: bool = True
+
+
 @dataclass(frozen=True)
 class Writing:
     """One summary in the making."""
@@ -69,35 +89,56 @@ class Writing:
         Raises:
             ModelCallError: no model answered, or not with a summary.
         """
-        earlier, turned = self._material()
+        material = self._material()
+        earlier, turned = material.earlier, material.turned
         parts = self._parts(turned)
         if not parts:
             raise ModelCallError("there are no words to be summarised")
         if len(parts) > LARGEST:
             raise ModelCallError(f"it would take {len(parts)} questions, more than {LARGEST}")
         words = words_said([each.said for each in turned])
-        notes: list[str] = []
+        notes = [material.note] if material.note else []
+        above = material.is_above and not forgotten(self.view.state.facts)
         for part in parts:
-            done = await self._asked(
-                part, earlier, words, extend=len(parts) == 1 and self._shown_above(earlier)
-            )
+            done = await self._asked(part, earlier, words, extend=len(parts) == 1 and above)
             earlier = done.text
             notes += done.notes
         secrets = self.services.hooks.secrets_in("\n".join([earlier, *notes]))
         return masked(earlier, secrets), tuple(dict.fromkeys(masked(note, secrets) for note in notes))
 
-    def _material(self) -> tuple[str, tuple[Turned, ...]]:
+    def _material(self) -> _Material:
         """The earlier summary and what has come since; every so often no summary, and all from the originals."""
         view, covering = self.view, self.covering
-        fresh = self._turned(covering.fresh)
         items = [item for unit in covering.earlier for item in unit.items]
+        text = "\n".join(summary_text(view, item) for item in items)
+        earlier = masked(text, forgotten(view.state.facts))
+        fresh = self._turned(covering.fresh)
         every, number = self.strategy.reanchor_every, view.state.compactions + 1
         if items and every and number % every == 0:
-            everything = (*self._turned(original_units(view, items)), *fresh)
-            if len(self._parts(everything)) <= LARGEST:
-                return "", everything
-        earlier = "\n".join(summary_text(view, item) for item in items)
-        return masked(earlier, forgotten(view.state.facts)), fresh
+            originals = self._turned(original_units(view, items))
+            return self._anew(originals, fresh, earlier, number // every - 1)
+        return _Material(earlier, fresh)
+
+    def _anew(
+        self, originals: tuple[Turned, ...], fresh: tuple[Turned, ...], earlier: str, number: int
+    ) -> _Material:
+        """All from the originals, or, where these are too long for that, another slice of them each time, with which the
+        earlier summary is gone on from: what it has lost of the slice comes back."""
+        everything = (*originals, *fresh)
+        parts = len(self._parts(everything))
+        if parts <= LARGEST:
+            return _Material("", everything, is_above=False)
+        slices = LARGEST
+        while slices <= LARGEST * LARGEST:
+            at = slices - 1 - number % slices  # the newest first: what grows at its end leaves no gap behind
+            again = (*sliced(originals, slices=slices)[at], *fresh)
+            if len(self._parts(again)) <= LARGEST:
+                told = f"slice {at + 1} of {slices} was read again, the others stay as the notes have them"
+                return _Material(
+                    earlier, again, f"{_TOO_LONG.format(parts, LARGEST)}: {told}", is_above=False
+                )
+            slices *= 2
+        return _Material(earlier, fresh, f"{_TOO_LONG.format(parts, LARGEST)}: none was read again")
 
     def _turned(self, units: Sequence[Unit]) -> tuple[Turned, ...]:
         turned = spoken(self.view, units)
@@ -157,11 +198,6 @@ class Writing:
         told = self._instructions(language, max_tokens)
         text = request(part.text, language, earlier=earlier, shorter=shorter)
         return Question(told, text, _answer_tokens(max_tokens, self._window))
-
-    def _shown_above(self, earlier: str) -> bool:
-        """Whether the conversation's own request has all that the model is to be shown, and nothing it must not see."""
-        anew = bool(self.covering.earlier) and not earlier
-        return not (anew or forgotten(self.view.state.facts))
 
     def _extended(self, plain: Question, language: Language, max_tokens: int, *, shorter: bool) -> Question:
         """The question as one that extends the conversation's last request, where that is cheaper."""

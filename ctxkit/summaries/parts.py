@@ -14,7 +14,7 @@ from ctxkit.summaries.prompt import QUOTE
 from ctxkit.summaries.prose import one_line
 from ctxkit.summaries.salience import Said, Speaker, said, who
 
-__all__ = ["Part", "Turned", "original_units", "parted", "spoken"]
+__all__ = ["Part", "Turned", "original_units", "parted", "sliced", "spoken"]
 
 CHARACTERS = 4
 """A line is cut when it has more characters than a quarter of the tokens of a part: no character has more tokens."""
@@ -92,6 +92,17 @@ def parted(
             sources.append(piece)
             left -= tokens
     return [*parts, Part("\n".join(texts), tuple(sources))] if texts else parts
+
+
+def sliced(turned: Sequence[Turned], *, slices: int) -> list[tuple[Turned, ...]]:
+    """A conversation in so many pieces of about the same length, between messages; together they hold all of it."""
+    sizes = [len(each.said.text) + len(each.said.call) for each in turned]
+    whole, before = max(1, sum(sizes)), 0
+    found: list[list[Turned]] = [[] for _ in range(slices)]
+    for each, size in zip(turned, sizes, strict=True):
+        found[min(slices - 1, (2 * before + size) * slices // (2 * whole))].append(each)
+        before += size
+    return [tuple(each) for each in found]
 
 
 def _messages(turned: Sequence[Turned], language: Language) -> Iterator[tuple[str, Said]]:

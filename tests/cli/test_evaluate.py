@@ -59,8 +59,8 @@ def test_a_table_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert "\n## Budget 50 %\n" in printed
     # everything is sent: all shares are whole, none of the needs is older than the budget
     cells = [cell.strip() for cell in printed.splitlines()[4].strip("|").split("|")]
-    assert cells[:7] == ["hybrid", "7", "100.00%", "100.00%", "100.00%", "100.00%", "100.00%"]
-    assert cells[7] == "-"
+    assert cells[:8] == ["hybrid", "7", "7", "100.00%", "100.00%", "100.00%", "100.00%", "100.00%"]
+    assert cells[8] == "-"
     assert told.startswith("# Evaluation\n\n" + printed[:200])
     assert "- **recall**: of the literals" in told
 
@@ -135,12 +135,23 @@ def test_the_history_stands_where_its_format_has_it(tmp_path: Path) -> None:
 
 
 def test_a_conversation_without_a_format_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = _file(tmp_path, REFUND, {"format": "chat", "messages": []}, THINKING)
+    unclear = [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
+    file = _file(tmp_path, unclear, {"format": "chat", "messages": []}, THINKING)
     code, found = _evaluated(tmp_path, file)
     assert (code, len(found["failures"])) == (3, 2)
     said = capsys.readouterr().err
-    assert "it names no wire format; add a `format` to the object, or give --format" in said
+    assert "it names no wire format, and none can be told from it; add a `format` to the object" in said
     assert "no format 'chat'" in said
+
+
+def test_a_format_that_can_be_told_need_not_be_named(tmp_path: Path) -> None:
+    code, found = _evaluated(tmp_path, _file(tmp_path, REFUND), "--share", "1")
+    assert (code, _sums(found, "conversations", "needs")) == _scores_of_named(tmp_path)
+
+
+def _scores_of_named(tmp_path: Path) -> tuple[int, list[list[Any]]]:
+    code, found = _evaluated(tmp_path, _file(tmp_path, REFUND), *CHAT, "--share", "1")
+    return code, _sums(found, "conversations", "needs")
 
 
 def test_tool_schemas_count_when_they_are_asked_for(tmp_path: Path) -> None:

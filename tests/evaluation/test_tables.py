@@ -66,7 +66,7 @@ def test_markdown_and_json_agree() -> None:
         size = f"{100 * result['share']:g} %" if "share" in result else f"{result['window']:,}"
         file = () if result["file"] is None else (result["file"],)
         figures = [metric.shown(result["metrics"][metric.name]) for metric in METRICS]
-        assert table[(size, *file, result["strategy"])] == [str(result["sums"]["requests"]), *figures]
+        assert table[(size, *file, result["strategy"])] == [*(str(result["sums"][name]) for name in ("requests", "needs")), *figures]
 
 
 def test_the_sums_of_files_add_up_to_those_of_all() -> None:
@@ -118,4 +118,5 @@ def test_failures_are_told_once_with_their_settings() -> None:
 
 
 def test_the_legend_has_a_line_a_column() -> None:
-    assert [line.split("**")[1] for line in legend().splitlines()] == [metric.title for metric in METRICS]
+    titles = ["requests", "literals", *(metric.title for metric in METRICS)]
+    assert [line.split("**")[1] for line in legend().splitlines()] == titles

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Budget, ContextManager
-from ctxkit.openai_agents.matching import key_of, unsaved
+from ctxkit.openai_agents.matching import Matching, key_of
 
 SAID: list[dict[str, Any]] = [
     {"role": "user", "content": "yes"},
@@ -22,7 +22,7 @@ SAID: list[dict[str, Any]] = [
 def fresh(run: list[dict[str, Any]], saved: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
     context = ContextManager("openai-responses", Budget(window=9_000))
     context.add(saved)
-    return unsaved(run, context._history.state, context._history.archive.original)
+    return Matching(context._history).unsaved(run)
 
 
 @pytest.mark.parametrize("saved", range(1, len(SAID) + 1))
@@ -46,7 +46,8 @@ def test_words_that_were_said_twice_count_twice() -> None:
 
 
 def test_an_item_is_known_by_its_original_when_it_was_shortened() -> None:
-    context = ContextManager("openai-responses", Budget(window=9_000), "clear-tool-results")
+    strategy = {"kind": "trim-tool-results", "max_tokens": 40}
+    context = ContextManager("openai-responses", Budget(window=9_000, aim_for=100), strategy)
     context.add(SAID)
     context.add(
         [
@@ -56,12 +57,23 @@ def test_an_item_is_known_by_its_original_when_it_was_shortened() -> None:
         ]
     )
     context.compact()
-    state, original = context._history.state, context._history.archive.original
-    shown = context._history.entries(state)
+    shown, new = context._history.entries(context._history.state), {"role": "user", "content": "New"}
+    assert str(shown).count("red") < 200
     for run in (shown, [*SAID, *shown[6:]]):
-        assert unsaved([*run, {"role": "user", "content": "New"}], state, original) == [
-            {"role": "user", "content": "New"}
-        ]
+        assert Matching(context._history).unsaved([*run, new]) == [new]
+
+
+def test_a_run_may_hold_what_a_compaction_left_out() -> None:
+    context = ContextManager(
+        "openai-responses", Budget(window=9_000), {"kind": "sliding-window", "keep_turns": 1}
+    )
+    context.add([*SAID, {"role": "assistant", "content": "Sure."}])
+    context.compact()
+    run, matching = [*SAID, {"role": "assistant", "content": "Sure."}], Matching(context._history)
+    assert len(context._history.state.items) == 2
+    assert matching.unsaved([*run, SAID[0]]) == [SAID[0]]
+    assert matching.unsaved(run[-2:]) == []
+    assert matching.unsaved([{"role": "user", "content": "a note of a filter"}, *run]) is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from openai import BadRequestError
 from ctxkit import BudgetExceededError
 from ctxkit.openai_agents import CtxkitSession
 from ctxkit.sessions.store import Store
-from tests.servers.failing import Server, fails, serving
+from tests.servers.failing import Server, fails, says, serving
 from tests.servers.responding import answers, call, message, reasoning
 
 Connect = Callable[[Server], Any]
@@ -335,3 +335,76 @@ async def test_runs_at_once_on_one_session_send_valid_requests_and_lose_nothing(
     asked = [each["content"] for each in full if each.get("role") == "user"]
     assert sorted(asked) == [f"Question {at}?" for at in range(4)]
     assert sum(each.get("type") == "message" for each in full) == 4
+
+
+@RUNS
+async def test_what_a_handoff_filter_put_in_stays_in(connected: Connect, run: Any) -> None:
+    session = CtxkitSession("chat", budget={"window": 8_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    note = {"role": "user", "content": "A note for the packer."}
+    steps = (
+        answers(call("transfer_to_packer", {}, id="h")),
+        answers(call("weather", {"city": "Oslo"}, id="w")),
+        answers(message("A coat.")),
+    )
+    with serving(*steps) as server:
+        model = connected(server)
+        noted = handoff(
+            agent(model, name="packer"),
+            input_filter=lambda data: data.clone(input_history=(*data.input_history, note)),
+        )
+        await run(
+            agent(model, handoffs=[noted]),
+            [{"role": "user", "content": "What to pack?"}],
+            session=session,
+            run_config=config,
+        )
+    sent = inputs(server)
+    assert [note in request for request in sent] == [False, True, True]
+    assert breaks(sent[1:]) == []
+    assert note not in await session.get_items()
+
+
+async def test_a_chat_model_has_items_without_ids_of_their_own(store: Store) -> None:
+    from agents import OpenAIChatCompletionsModel
+    from openai import AsyncOpenAI
+
+    session = CtxkitSession("chat", store, budget={"window": 8_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(says("Hello."), says("Hello."), says("Bye.")) as server:
+        async with AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0) as client:
+            model = OpenAIChatCompletionsModel("local", client)
+            for question in ("Hi", "Hi", "Bye"):
+                await Runner.run(
+                    Agent(name="local", model=model), question, session=session, run_config=config
+                )
+    assert [each["content"] for each in server.requests[-1].body["messages"]] == [
+        "Hi",
+        "Hello.",
+        "Hi",
+        "Hello.",
+        "Bye",
+    ]
+    items = await session.get_items()
+    assert [each["id"] for each in items[1::2]] == ["__fake_id__"] * 3
+    assert await session.pop_item() == items[-1]
+
+
+@RUNS
+async def test_originals_that_lie_in_the_store_are_known_too(
+    store: Store, connected: Connect, run: Any
+) -> None:
+    """A worker that opens the session from a checkpoint has the newest state, and not the originals."""
+    before = CtxkitSession("chat", store, budget={"window": 4_000})
+    with serving(*loop(6), answers(message("You are welcome."))) as server:
+        model = connected(server)
+        config = RunConfig(call_model_input_filter=before.input_filter)
+        result = await run(agent(model), "Norway?", session=before, run_config=config)
+        await (await before.opened())._log.checkpoint()
+        worker = CtxkitSession("chat", store, budget={"window": 4_000})
+        config = RunConfig(call_model_input_filter=worker.input_filter)
+        await run(
+            agent(model), [*result.to_input_list(), {"role": "user", "content": "Thanks."}], run_config=config
+        )
+    *_, last, thanks = inputs(server)
+    assert thanks[: len(last)] == last

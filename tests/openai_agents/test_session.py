@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from ctxkit.sessions.store import Store
 PLENTY = {"window": 100_000}
 
 
-def session(store: Store | None = None, id: str = "chat-42", **settings: Any) -> CtxkitSession:
+def session(store: Store | str | None = None, id: str = "chat-42", **settings: Any) -> CtxkitSession:
     return CtxkitSession(id, store, **{"budget": PLENTY, **settings})
 
 
@@ -275,3 +276,13 @@ def test_wrong_settings_are_told_at_once() -> None:
         CtxkitSession("", budget=PLENTY)
     with pytest.raises(ConfigError, match="no-such"):
         CtxkitSession("chat-42", budget=PLENTY, strategy="no-such")
+
+
+async def test_a_store_may_be_named_by_its_address(tmp_path: Path) -> None:
+    address = f"sqlite:{tmp_path / 'chats.db'}"
+    async with session(address) as one:
+        await one.add_items([user("Hello")])
+    async with session(address) as again:
+        assert await again.get_items() == [user("Hello")]
+    assert await again.get_items() == [user("Hello")]
+    await again.close()

@@ -50,7 +50,11 @@ async def test_a_child_returns_once_whoever_says_so_and_however_often() -> None:
 async def test_it_answers_the_call_that_it_was_begun_for() -> None:
     session = await parent()
     function = {"name": "search_flights", "arguments": "{}"}
-    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
     await session.add(call)
     child = await session.child("search:c1")
     await child.finish({"role": "tool", "tool_call_id": "c1", "content": "HAT023"})

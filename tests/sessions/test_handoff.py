@@ -33,7 +33,10 @@ async def test_case_023_handoff_without_doubles() -> None:
     shown = text_of(billing.messages)
     assert len(billing.messages) == 1
     assert violations(case["format"], billing.messages, billing.system) == []
-    for call, note in {"call_look": "HANDOFF-NOTE find_member", "call_hand": "HANDOFF-NOTE transfer_to_billing"}.items():
+    for call, note in {
+        "call_look": "HANDOFF-NOTE find_member",
+        "call_hand": "HANDOFF-NOTE transfer_to_billing",
+    }.items():
         assert (call in shown, note in shown) == (False, True)
     assert shown.count("charged twice for membership 30417") == 1
     assert "You are the front desk" not in shown
@@ -51,7 +54,7 @@ async def test_each_call_is_there_once_with_a_tail_of_any_length(tail: int) -> N
     assert raw == [f"call_{n}" for n in range(3 - tail, 3)]
     for n in range(3):
         assert shown.count(f"Where is order W{n}00017?") == 1, (n, shown)
-        assert shown.count("SHIPPED-%d" % n) == 1, (n, shown)
+        assert shown.count(f"SHIPPED-{n}") == 1, (n, shown)
     assert "front desk" not in shown
     assert bool(made.summary) == (tail < 3)
 
@@ -99,9 +102,7 @@ async def test_a_model_that_fails_is_made_up_for_and_told() -> None:
     made = await session.handoff()
     assert "SHIPPED-0" in made.summary
     report = (await session.prepare()).report
-    assert any("without a model" in line for line in report.cache_breaks + report.warnings) if hasattr(
-        report, "warnings"
-    ) else "without a model" in report.model_dump_json()
+    assert any("was made without a model" in line for line in report.normalised)
 
 
 async def test_a_step_that_waits_for_its_result_does_not_go_along_raw() -> None:
@@ -117,7 +118,9 @@ async def test_a_step_that_waits_for_its_result_does_not_go_along_raw() -> None:
 async def test_what_a_compaction_folded_is_handed_over_too() -> None:
     session = await spoken(strategy="extractive-summary")
     for n in range(8):
-        await session.add({"role": "user", "content": f"Note number {n}: the code is K{n}12345. " + "More. " * 200})
+        await session.add(
+            {"role": "user", "content": f"Note number {n}: the code is K{n}12345. " + "More. " * 200}
+        )
         await session.add({"role": "assistant", "content": f"Noted {n}."})
     await session.compact()
     handed = await session.handoff(tail=1)
@@ -142,7 +145,10 @@ async def test_it_is_on_record_and_the_next_agent_goes_on_in_a_session_of_its_ow
 @pytest.mark.parametrize("format", ["anthropic", "gemini", "openai-responses"])
 async def test_every_format_is_handed_over_as_its_provider_takes_it(format: Any) -> None:
     said = {
-        "anthropic": [{"role": "user", "content": "I want a refund of 19 euros."}, {"role": "assistant", "content": "Yes."}],
+        "anthropic": [
+            {"role": "user", "content": "I want a refund of 19 euros."},
+            {"role": "assistant", "content": "Yes."},
+        ],
         "gemini": [
             {"role": "user", "parts": [{"text": "I want a refund of 19 euros."}]},
             {"role": "model", "parts": [{"text": "Yes."}]},

@@ -124,6 +124,29 @@ def test_every_so_often_it_is_made_anew_from_the_originals(chat: Any) -> None:
     assert len(heads) == len(set(heads)) >= 25
 
 
+def test_originals_that_are_too_long_are_read_again_a_slice_at_a_time(chat: Any) -> None:
+    asked = Schedule([good])
+    strategy = {"kind": "summarize", "model": None, "reanchor_every": 1}
+    context = manager([], asked, strategy, window=3_000, compact_at=2_900, aim_for=1_000, min_gain=0)
+    log = "\n".join(f"line {at} of a log that goes on and on" for at in range(1_500))
+    told, read = [], []
+    for at in range(24):
+        context.add([{"role": "user", "content": f"Log {at}\n{log}"}, {"role": "assistant", "content": "Read."}])
+        context.add({"role": "user", "content": "So?"})
+        before = len(asked.questions)
+        report = context.prepare_sync().report
+        assert report.compacted, report.failures
+        told.append(report.edits[0].why)
+        shown = "\n".join(each.text for each in asked.questions[before:])
+        read.append({int(found) for found in re.findall(r"^> Log (\d+)$", shown, re.MULTILINE)})
+    first = next(at for at, why in enumerate(told) if "slice" in why)
+    assert all(read[at] == set(range(at + 1)) for at in range(first))
+    slices = [re.findall(r"more than 8: slice (\d) of 8 was read again", why) for why in told[first:]]
+    assert [int(each[0]) for each in slices] == [8 - at % 8 for at in range(first, 24)]
+    assert all(at in read[at] and len(read[at]) < at + 1 for at in range(first, 24))
+    assert set.union(*(read[at] - {at} for at in range(16, 24))) >= set(range(16))
+
+
 def test_what_a_model_cannot_read_at_once_is_summarised_in_parts(chat: Any) -> None:
     long = "\n".join(f"line {at} of a log that goes on and on" for at in range(2_400))
     for at in range(3):

@@ -1,0 +1,284 @@
+"""`ctxkit session`: on a SQLite file that another process could have written."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ctxkit
+from ctxkit import Budget, EncryptedStore, Session, SQLiteStore, Store
+from ctxkit.cli import main
+
+ROOT = Path(ctxkit.__file__).parents[1]
+Run = Callable[..., tuple[int, str, str]]
+
+
+def exchange(number: int) -> list[dict[str, Any]]:
+    rows = json.dumps([{"order": f"W{number * 100 + k:07}", "total": k * 9.5} for k in range(30)])
+    call = {"id": f"call_{number}", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    return [
+        {"role": "user", "content": f"Where is the order W{number:07}?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"call_{number}", "content": rows},
+        {"role": "assistant", "content": f"The order W{number:07} is on its way."},
+    ]
+
+
+async def filled(store: Store, id: str = "shop/7") -> list[int]:
+    """A session with six requests; their positions."""
+    session = await Session.open(id, store, format="openai-chat", budget=Budget(window=3_000, reply=500))
+    positions = []
+    await session.remember("address", "12 Long Street, second floor")
+    for number in range(6):
+        await session.add(exchange(number))
+        if number == 3:
+            await session.remember("address", "3 Short Lane, under the roof")
+            await session.name("moved")
+        await session.prepare()
+        positions.append(session.position)
+    await session.add({"role": "user", "content": "my password: correct-horse-battery"})
+    await session.add({"role": "assistant", "content": None, "tool_calls": exchange(9)[1]["tool_calls"]})
+    await session.reply({"role": "assistant", "content": "made and not delivered"})
+    return positions
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"sqlite:{tmp_path / 'sessions.db'}"
+
+
+@pytest.fixture
+def positions(address: str) -> list[int]:
+    async def run() -> list[int]:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            return await filled(store)
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def run(address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run an action on the store; its exit code, and what it said on stdout and stderr."""
+    monkeypatch.setenv("CTXKIT_STORE", address)
+
+    def ran(*words: str) -> tuple[int, str, str]:
+        code = main(["session", *words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return ran
+
+
+def test_ls_has_a_line_a_session(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("ls")
+    assert code == 0
+    (line,) = out.splitlines()
+    assert line.split()[:3] == ["shop/7", str(positions[-1] + 3), "records"]
+
+
+def test_show_tells_what_there_is(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("show", "shop/7")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith(f"shop/7  openai-chat, {positions[-1] + 3} records, ")
+    assert any("tool_results █" in line for line in lines)
+    for told in ("    address: 3 Short Lane, under the roof (user)", "    look_up call_9"):
+        assert told in lines
+    (named,) = [line for line in lines if "moved at" in line]
+    assert named.split()[-1] == str(positions[3] - 3)
+    assert "  drafts  1" in lines
+    assert "  requests  6" in lines
+    assert "12 Long Street" not in out
+
+
+def test_show_tells_one_request_and_where_each_entry_is_from(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("show", "shop/7", "--request", str(positions[-1]))
+    assert code == 0
+    assert f"request at position {positions[-1]}" in out
+    assert "seal   it is as it was sent, byte for byte" in out
+    rows = [line.split() for line in out.splitlines() if line[2:3].isdigit()]
+    assert [(row[0], row[1]) for row in rows] == [
+        ("0", "profile"),
+        ("1", "summary"),
+        ("2", "stand-in"),
+        ("3..11", "message"),
+    ]
+    assert rows[1][2] == "messages[0..14]"
+    assert "digest-tool-results:" in rows[1]
+    assert rows[3][2] == "messages[15..23]"
+    assert rows[3][-4:] == ["records", "10", "to", "18"]
+
+
+def test_show_gives_the_payload_as_it_was_sent(run: Run, positions: list[int], address: str) -> None:
+    async def sent() -> list[dict[str, Any]]:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            session = await Session.open("shop/7", store, format="openai-chat", budget={"window": 9_000})
+            return (await session.request(positions[-1])).messages
+
+    code, out, _ = run("show", "shop/7", "--json")
+    assert code == 0
+    assert json.loads(out) == {"messages": asyncio.run(sent())}
+
+
+def test_diff_says_what_came_and_what_left_and_why(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("diff", "shop/7", str(positions[0]), str(positions[-1]))
+    assert code == 0
+    head, *rest = out.splitlines()
+    assert head.startswith(f"request {positions[0]} to {positions[-1]}  ")
+    told = [line.split() for line in rest]
+    assert ["came", "messages[15..23]"] in [words[:2] for words in told]
+    (left,) = [words for words in told if words[:2] == ["left", "messages[0..3]"]]
+    assert "digest-tool-results:" in left
+    assert run("diff", "shop/7", str(positions[0]), str(positions[0]))[1].endswith("nothing changed\n")
+
+
+def test_why_follows_a_fact_and_a_message(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("why", "shop/7", "12 long street")
+    assert code == 0
+    assert "fact address  superseded" in out
+    assert "address: 3 Short Lane, under the roof" in out
+    assert "fact address  in force" in run("why", "shop/7", "short lane")[1]
+    by_position, by_text = run("why", "shop/7", "2")[1], run("why", "shop/7", "W0000029")[1]
+    assert by_position == by_text
+    assert by_position.startswith("messages[2]  ")
+    assert "whole  ctx:" in by_position
+
+
+def test_secrets_are_masked(run: Run, positions: list[int]) -> None:
+    out = run("why", "shop/7", "my password")[1]
+    assert "my password: [...]" in out
+    assert "battery" not in out
+
+
+def test_what_is_not_there_is_said(run: Run, positions: list[int]) -> None:
+    for words, told in (
+        (("show", "nobody"), "there is no session 'nobody'"),
+        (("show", "shop/7", "--request", "1"), "has no request at position 1"),
+        (("why", "shop/7", "nothing like it"), "has no message or fact 'nothing like it'"),
+        (("rm", "nobody", "--yes"), "there is no session 'nobody'"),
+        (("ls", "--store", "sqlite:nowhere.db"), "there is no file nowhere.db"),
+        (("ls", "--store", "ftp://host"), "the address of a store is"),
+        (("gc", "shop/7", "--days", "3"), "goes over all sessions"),
+    ):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert told in err
+    assert not Path("nowhere.db").exists()
+
+
+def test_no_store_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CTXKIT_STORE")
+    assert run("ls")[2] == "ctxkit: --store is missing; it may be in $CTXKIT_STORE\n"
+
+
+@pytest.mark.parametrize(
+    "address", ["redis://:pa55w0rd@127.0.0.1:1", "redis://127.0.0.1:1?password=pa55w0rd"]
+)
+def test_a_password_is_not_printed(run: Run, address: str) -> None:
+    pytest.importorskip("redis")
+    code, out, err = run("ls", "--store", address)
+    assert code == 3
+    assert "pa55w0rd" not in out + err
+
+
+def test_export_and_import_are_the_same_byte_for_byte(run: Run, positions: list[int], tmp_path: Path) -> None:
+    one, two, other = tmp_path / "one.jsonl", tmp_path / "two.jsonl", f"sqlite:{tmp_path / 'other.db'}"
+    assert run("export", "shop/7", "-o", str(one))[0] == 0
+    assert run("import", str(one), "--store", other)[0] == 0
+    assert run("export", "shop/7", "-o", str(two), "--store", other)[0] == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert run("verify", "--store", other)[0] == 0
+    code, _, err = run("import", str(one))
+    assert code == 3
+    assert "stands at position" in err
+
+
+def test_import_refuses_what_was_cut_off(run: Run, positions: list[int], tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl.gz"
+    assert run("export", "shop/7", "-o", str(file))[0] == 0
+    file.write_bytes(file.read_bytes()[:-40])
+    code, _, err = run("import", str(file), "--as", "again")
+    assert code == 3
+    assert "of the file cannot be read (EOFError)" in err
+    assert "again" not in run("ls")[1]
+
+
+def test_a_file_is_imported_from_stdin(address: str, positions: list[int]) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CTXKIT_STORE": address}
+    command = [sys.executable, "-m", "ctxkit.cli", "session"]
+    log = subprocess.run(
+        [*command, "export", "shop/7"], capture_output=True, env=environment, check=True
+    ).stdout
+    done = subprocess.run(
+        [*command, "import", "-", "--as", "copy"], input=log, capture_output=True, env=environment, check=True
+    )
+    assert done.stdout.decode().startswith(f"copy: {positions[-1] + 3} records read, the last hash is ")
+
+
+def test_verify_says_what_is_wrong(run: Run, positions: list[int], address: str) -> None:
+    assert run("verify")[:2] == (
+        0,
+        f"shop/7  all right: {positions[-1] + 3} records, 6 of 6 requests by their seals\n",
+    )
+
+    async def altered() -> None:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            records = await store.read("shop/7")
+            at = next(at for at, body in enumerate(records, 1) if b"W0000001 is on its way" in body)
+            await store.rewrite("shop/7", {at: records[at - 1].replace(b"W0000001", b"W0000002")})
+
+    asyncio.run(altered())
+    code, out, err = run("verify", "shop/7")
+    assert code == 1
+    assert "wrong: " in out
+    assert "does not match its seal: the log was altered" in err
+
+
+def test_rm_asks_unless_told_not_to(run: Run, positions: list[int]) -> None:
+    code, _, err = run("rm", "shop/7")
+    assert code == 2
+    assert "--yes deletes without asking" in err
+    assert run("rm", "shop/7", "--yes")[:2] == (0, f"deleted: shop/7, {positions[-1] + 3} records\n")
+    assert run("ls")[1] == ""
+
+
+def test_gc_leaves_the_facts_of_what_is_old(run: Run, positions: list[int]) -> None:
+    assert run("gc", "--days", "1") == (0, "", "")
+    assert run("gc", "--days", "0") == (0, "shop/7: only its facts in force are left\n", "")
+    assert "address: 3 Short Lane, under the roof" in run("show", "shop/7")[1]
+    assert run("verify")[0] == 0
+    assert run("why", "shop/7", "2")[1].startswith("messages[2]  erased\n")
+
+
+def test_an_encrypted_store_needs_its_key(
+    run: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography")
+    keys = [os.urandom(32), os.urandom(32)]
+
+    async def fill() -> None:
+        async with EncryptedStore(SQLiteStore(address.removeprefix("sqlite:")), keys[1]) as store:
+            await filled(store)
+
+    asyncio.run(fill())
+    file = tmp_path / "keys"
+    file.write_text("".join(base64.b64encode(key).decode() + "\n" for key in keys))
+    assert run("verify", "--key-file", str(file))[0] == 0
+    assert run("show", "shop/7")[0] == 3
+    monkeypatch.setenv("CTXKIT_KEY", base64.b64encode(keys[1]).decode())
+    assert run("show", "shop/7")[0] == 0
+    monkeypatch.setenv("CTXKIT_KEY", base64.b64encode(keys[0]).decode())
+    code, out, err = run("show", "shop/7")
+    assert (code, out) == (3, "")
+    assert base64.b64encode(keys[0]).decode() not in err
+    monkeypatch.setenv("CTXKIT_KEY", "no key")
+    assert run("show", "shop/7")[2] == "ctxkit: $CTXKIT_KEY holds no keys in base64, one a line\n"

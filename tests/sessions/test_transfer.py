@@ -1,0 +1,181 @@
+"""A log goes to a file and back byte for byte; a file that was cut off or changed is told from a whole one."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit import (
+    Budget,
+    ConflictError,
+    ConversationError,
+    Limits,
+    MemoryStore,
+    Session,
+    SessionError,
+    SessionLimitError,
+)
+from ctxkit.sessions.transfer import export_log, import_log
+
+BODIES = st.lists(
+    st.one_of(st.binary(max_size=40), st.text(max_size=40).map(str.encode)), min_size=1, max_size=8
+)
+
+
+async def filled(bodies: list[bytes], store: MemoryStore | None = None) -> MemoryStore:
+    store = store or MemoryStore()
+    await store.append("s", bodies, after=0)
+    return store
+
+
+async def exported(store: MemoryStore, session: str = "s") -> bytes:
+    file = io.BytesIO()
+    await export_log(store, session, file)
+    return file.getvalue()
+
+
+async def imported(file: bytes, **more: Any) -> MemoryStore:
+    store = MemoryStore()
+    await import_log(store, io.BytesIO(file), **more)
+    return store
+
+
+@given(BODIES)
+def test_whatever_the_records_are_they_come_back(bodies: list[bytes]) -> None:
+    async def run() -> None:
+        file = await exported(await filled(bodies))
+        store = await imported(file)
+        assert await store.read("s") == bodies
+        assert await exported(store) == file
+
+    asyncio.run(run())
+
+
+@given(BODIES, st.data())
+def test_no_byte_can_be_changed_or_left_out_unseen(bodies: list[bytes], data: st.DataObject) -> None:
+    async def run() -> None:
+        file = await exported(await filled(bodies))
+        at = data.draw(st.integers(0, len(file) - 1))
+        other = data.draw(st.integers(0, 255).filter(lambda byte: byte != file[at]))
+        cut = file[: data.draw(st.integers(0, len(file) - 1))]
+        for wrong in (file[:at] + bytes([other]) + file[at + 1 :], cut, file + b"\n"):
+            store = MemoryStore()
+            try:
+                await import_log(store, io.BytesIO(wrong))
+            except SessionError:
+                assert await store.sessions() == []
+            else:  # a different byte that means the same JSON, as between "é" and its escape, is no change
+                (info,) = await store.sessions()
+                assert await store.read(info.id) == bodies
+
+    asyncio.run(run())
+
+
+def lines(file: bytes) -> list[bytes]:
+    return file.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda each: each[:-1], "line 5 of the file is missing: the file ends too soon"),
+        (lambda each: [*each[:-1], each[-1][:-4]], "line 5 of the file is cut off"),
+        (lambda each: [each[0], *each[2:]], "line 2 of the file does not follow what is before it"),
+        (lambda each: [each[0], each[2], each[1], *each[3:]], "line 2 of the file does not follow"),
+        (
+            lambda each: [each[0], each[1].replace(b"one", b"One"), *each[2:]],
+            "line 2 of the file does not follow",
+        ),
+        (
+            lambda each: [*each[:3], b"{\n", *each[4:]],
+            r"line 4 of the file cannot be read \(JSONDecodeError\)",
+        ),
+        (lambda each: [*each, each[1]], "line 5 of the file is not the end that belongs to this log"),
+        (lambda each: [b"[]\n"], r"line 1 of the file cannot be read \(TypeError\)"),
+        (lambda each: [b'{"messages": []}\n'], "line 1 of the file is no log of a session"),
+        (
+            lambda each: [each[0].replace(b'"v":1', b'"v":2'), *each[1:]],
+            "is of version 2, and this ctxkit reads 1",
+        ),
+        (lambda each: [], "line 1 of the file is missing"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_is_written(change: Any, told: str) -> None:
+    async def run() -> None:
+        file = lines(await exported(await filled([b"one", b"two", b"three"])))
+        store = MemoryStore()
+        with pytest.raises(SessionError, match=told):
+            await import_log(store, io.BytesIO(b"".join(change(file))))
+        assert await store.sessions() == []
+
+    asyncio.run(run())
+
+
+def test_a_record_of_text_is_readable_and_another_is_base64() -> None:
+    async def run() -> None:
+        head, text, binary, end = map(
+            json.loads, lines(await exported(await filled(["é".encode(), b"\xff"])))
+        )
+        assert head == {"ctxkit": "session", "v": 1, "session": "s", "records": 2}
+        assert (text["position"], text["body"]) == (1, "é")
+        assert base64.b64decode(binary["base64"]) == b"\xff"
+        assert end == {"end": 2, "chain": binary["chain"]}
+
+    asyncio.run(run())
+
+
+def test_a_session_that_is_there_is_not_written_over() -> None:
+    async def run() -> None:
+        file = await exported(await filled([b"one"]))
+        store = await filled([b"another"])
+        with pytest.raises(ConflictError):
+            await import_log(store, io.BytesIO(file))
+        assert await store.read("s") == [b"another"]
+        await import_log(store, io.BytesIO(file), session="beside")
+        assert await store.read("beside") == [b"one"]
+
+    asyncio.run(run())
+
+
+def test_what_the_store_does_not_take_leaves_nothing_behind() -> None:
+    async def run() -> None:
+        file = await exported(await filled([b"x" * 100] * 100))
+        store = MemoryStore(limits=Limits(session=8_000))
+        with pytest.raises(SessionLimitError):
+            await import_log(store, io.BytesIO(file))
+        assert await store.sessions() == []
+
+    asyncio.run(run())
+
+
+def test_what_is_not_there_cannot_be_exported() -> None:
+    async def run() -> None:
+        with pytest.raises(ConversationError, match="there is no session 'nobody'"):
+            await exported(MemoryStore(), "nobody")
+
+    asyncio.run(run())
+
+
+def test_a_session_goes_on_in_another_store() -> None:
+    async def run() -> None:
+        settings = {"format": "openai-chat", "budget": Budget(window=8_000)}
+        session = await Session.open("s", await filled([], MemoryStore()), **settings)
+        await session.add(
+            [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "\ud800 hello"}]
+        )
+        await session.add({"role": "user", "content": "and now?"})
+        request = await session.prepare()
+        moved = await Session.open("s", await imported(await exported(session.store)), **settings)  # type: ignore[arg-type]
+        assert moved.messages == request.messages
+        assert (await moved.request(moved.position)).messages == request.messages
+        await moved.add({"role": "assistant", "content": "Now."})
+        assert moved.position == session.position + 1
+
+    asyncio.run(run())
