@@ -20,7 +20,7 @@ demo: $(VENV)/.base  ## compress a real conversation and show what was done
 
 install: $(VENV)/.dev  ## everything for development, the plugins in this repository too
 
-test: $(VENV)/.dev  ## all tests, those of the plugins too
+test: $(VENV)/.dev  ## all tests, those of the plugins too; TESTS=tests/core for some of them
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not long and not model" $(TESTS)
 
 test-long: $(VENV)/.dev  ## the same with a hundred times as many generated conversations

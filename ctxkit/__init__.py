@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from ctxkit.sessions.stores.sqlite import SQLiteStore
     from ctxkit.sessions.stores.tiered import TieredStore
     from ctxkit.strategy import CompressionStrategy, Services
+    from ctxkit.summaries.cues import binds
+    from ctxkit.summaries.prose import sentences
 
 _HOMES = {
     "ctxkit.core.budget": ("Budget", "Region"),
@@ -110,6 +112,8 @@ _HOMES = {
     "ctxkit.sessions.stores.sqlite": ("SQLiteStore",),
     "ctxkit.sessions.stores.tiered": ("TieredStore",),
     "ctxkit.strategy": ("CompressionStrategy", "Services"),
+    "ctxkit.summaries.cues": ("binds",),
+    "ctxkit.summaries.prose": ("sentences",),
 }  # fmt: skip
 
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
@@ -178,10 +182,12 @@ __all__ = [
     "UnknownPluginError",
     "Unpin",
     "View",
+    "binds",
     "hook",
     "marked",
     "open_store",
     "restore_tool",
+    "sentences",
     "sweep",
 ]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ctxkit.archive import Archive, Kept
 from ctxkit.core.items import Item
 from ctxkit.core.view import View
 
-__all__ = ["Explanation", "explain", "fates"]
+__all__ = ["Explanation", "explain", "fates", "fates_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,18 @@ def fates(archive: Archive) -> dict[int, tuple[str, Kept]]:
     for handle, kept in archive.kept.items():
         if kept.fate:
             last.update({id: (handle, kept) for span in kept.ids for id in span})
+    return last
+
+
+def fates_of(archive: Archive, ids: Iterable[int]) -> dict[int, tuple[str, Kept]]:
+    """What `fates` says of a few entries; looks at the newest compactions first and ends with the last of these found."""
+    wanted, last = set(ids), dict[int, tuple[str, Kept]]()
+    for handle, kept in reversed(archive.kept.items()):
+        found = {id for id in wanted if any(id in span for span in kept.ids)} if kept.fate else set()
+        last.update(dict.fromkeys(found, (handle, kept)))
+        wanted -= found
+        if not wanted:
+            break
     return last
 
 

@@ -61,7 +61,7 @@ class Telling:
             target=view.target,
             regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
             edits=tuple(map(told, view.applied if self.compacted else ())),
-            failures=tuple(map(failed, (*(outcome.failures if outcome else ()), *self.failures))),
+            failures=tuple(map(failed, (*(_news(outcome) if outcome else ()), *self.failures))),
             model_calls=tuple(map(called, self.calls)),
             normalised=self.normalised,
             counter=self.counter.name,
@@ -78,3 +78,9 @@ class Telling:
         if not failures:
             return self
         return replace(self, failures=(*self.failures, *failures))
+
+
+def _news(outcome: Outcome) -> tuple[Failure, ...]:
+    """What failed, and those notes that the compaction before did not have word for word."""
+    before = outcome.before.past[-1].failures if outcome.before.past else ()
+    return tuple(each for each in outcome.failures if not (each.note and each in before))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome, due
 
-__all__ = ["ASKED", "Selected", "Triggers", "by_tokens"]
+__all__ = ["ASKED", "AS_BEFORE", "Selected", "Triggers", "by_tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,11 @@ class Selected:
 
 
 ASKED = Selected("asked for", True)
+
+AS_BEFORE = "none: held back, for the same reason as before"
+"""What a request is told after the one that was told the reason."""
+
+_NUMBER = re.compile(r"\d+")
 
 
 def by_tokens(view: View, selected: Selected) -> bool:
@@ -38,6 +44,7 @@ class Triggers:
         self._retry_above = 0
         self._held = False
         self._failed: list[int] = []
+        self._said = ("", 0)
 
     def select(self, view: View) -> Selected:
         """Whether all of it goes out as it is, or why it has to be compressed."""
@@ -46,7 +53,19 @@ class Triggers:
             if not trigger:
                 return Selected("none: under every trigger", False)
             instead = "" if view.tokens > view.budget.limit else self._held_back(view)
-            return Selected(f"none: {trigger}, but {instead}" if instead else trigger, not instead)
+            if not instead:
+                self._said = ("", 0)
+                return Selected(trigger, True)
+            return Selected(self._once(f"none: {trigger}, but {instead}", view.state.next_id), False)
+
+    def _once(self, why: str, next_id: int) -> str:
+        """Why none was made, in full for the first request of which it is true; numbers alone are nothing new."""
+        said, since = self._said
+        reason = _NUMBER.sub("0", why)
+        if reason == said and next_id > since:
+            return AS_BEFORE
+        self._said = (reason, next_id)
+        return why
 
     def _held_back(self, view: View) -> str:
         """Why a compaction that is not needed yet waits, "" when it does not."""

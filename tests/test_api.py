@@ -15,6 +15,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -99,7 +100,8 @@ def _class(value: type) -> Tree:
         for base in value.__mro__
         if base.__module__.startswith("ctxkit")
         for name, each in vars(base).items()
-        if not name.startswith("_") and (callable(each) or isinstance(each, classmethod | property))
+        if not name.startswith("_")
+        and (callable(each) or isinstance(each, classmethod | property | cached_property))
     }
     made = not (is_dataclass(value) or issubclass(value, BaseModel)) and inspect.isfunction(value.__init__)
     found = {name: inspect.getattr_static(value, name) for name in sorted(names)}

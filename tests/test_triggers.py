@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from ctxkit import Budget, CompressionStrategy, ContextManager, Drop, Plan, Services, View
+from ctxkit.core.edits import Failure
+from ctxkit.triggers import AS_BEFORE
 
 
 class DropTwo(CompressionStrategy):
@@ -53,6 +55,48 @@ def test_below_the_limit_there_are_at_most_so_many_compactions_in_so_many_turns(
     held = [report.trigger for report in reports if "there were 2 in 6 turns" in report.trigger]
     assert held
     assert max(report.tokens_after for report in reports) <= 4_000
+
+
+def test_why_a_compaction_waits_is_said_once_and_again_when_the_reason_is_another() -> None:
+    budget = Budget(window=4_000, compact_at=300, aim_for=100, min_gain=0, max_compactions=2, per_turns=6)
+    triggers = [report.trigger for report in _requests(budget, DropTwo(), 30)]
+    held = [trigger for trigger in triggers if trigger.startswith("none: ") and "under" not in trigger]
+    assert held[0].endswith("there were 2 in 6 turns; the next one is when the limit is reached")
+    assert set(held) == {AS_BEFORE, *(each for each in held if "there were 2 in 6 turns" in each)}
+    for at, trigger in enumerate(triggers[1:], 1):
+        assert (trigger == AS_BEFORE) is (trigger in held and triggers[at - 1] in held)
+
+
+def test_the_same_moment_is_told_the_same_reason() -> None:
+    context = ContextManager("openai-chat", Budget(window=4_000, compact_at=100, min_gain=90), DropTwo())
+    context.add({"role": "system", "content": "rule " * 200})
+    context.add({"role": "user", "content": "and now?"})
+    first, second = context.prepare_sync().report.trigger, context.prepare_sync().report.trigger
+    assert "less than min_gain = 90" in first
+    assert first == second
+    context.add([{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Good."}])
+    assert context.prepare_sync().report.trigger == AS_BEFORE
+
+
+class Notes(CompressionStrategy):
+    """Drops two turns, and says what it had no room for: the same for some compactions, then something else."""
+
+    kind: str = "notes"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        told = "no room for two facts" if view.state.compactions < 3 else "no room for three facts"
+        dropped = Drop(tuple(unit.id for unit in view.free()[:4]), "two at a time")
+        return Plan.of(dropped) + Plan(
+            (), (Failure(self.kind, told, note=True), Failure("other", "it failed"))
+        )
+
+
+def test_a_note_that_stays_the_same_is_said_once_and_a_failure_each_time() -> None:
+    budget = Budget(window=4_000, compact_at=100, aim_for=50, min_gain=0, max_compactions=64)
+    reports = [report for report in _requests(budget, Notes(), 10) if report.compacted]
+    told = [[each.why for each in report.failures] for report in reports[:4]]
+    two, three, other = "no room for two facts", "no room for three facts", "it failed"
+    assert told == [[two, other], [other], [other], [three, other]]
 
 
 def test_the_hard_limit_always_compacts() -> None:

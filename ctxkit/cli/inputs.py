@@ -115,7 +115,11 @@ def _each(
     stream: BinaryIO, name: str, format_of: Callable[[Any], str], *, keeps_format: bool = False
 ) -> Iterator[Conversation | Unread]:
     for line, text in _documents(_numbered(stream), lines=name.lower().endswith(LINES)):
-        yield _conversation(line, text, format_of, keeps_format) if isinstance(text, bytes) else _unread(line, text)
+        yield (
+            _conversation(line, text, format_of, keeps_format)
+            if isinstance(text, bytes)
+            else _unread(line, text)
+        )
 
 
 def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:

@@ -12,7 +12,7 @@ from ctxkit.core.facts import Fact, active_facts
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State, wire
-from ctxkit.explain import fates
+from ctxkit.explain import fates_of
 from ctxkit.preparation import Done
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.log import Log
@@ -164,10 +164,10 @@ class Snapshots:
 
     def _explained(self, contents: list[Json], state: State) -> list[Json]:
         """Contents that no request held before, with why they are as they are, and which facts they tell."""
-        last = fates(self._history.archive)
-        for each in contents:
+        named = [[each.get("id", -1), *(span[0] for span in each.get("stands_for", ()))] for each in contents]
+        last = fates_of(self._history.archive, (id for ids in named for id in ids if id >= 0))
+        for each, ids in zip(contents, named, strict=True):
             made = each.get("made", "")
-            ids = (each.get("id"), *(span[0] for span in each.get("stands_for", ())))
             found = next((last[id] for id in ids if id in last), None)
             if found is not None and made != PENDING:
                 handle, kept = found

@@ -40,8 +40,8 @@ class Fallback(CompressionStrategy):
     goes on from what it left.
 
     A step that failed in three compactions in a row is passed over in the next four, and then tried once: when it
-    fails again it is passed over again. The last step is never passed over. All of it is read from the compactions of
-    the past, so that the same conversation always takes the same rungs.
+    fails again it is passed over again. The last step is never passed over. All of it is read from the failures on
+    record and from no clock, so that the same conversation with the same failures takes the same rungs.
 
     In strict mode only a failure of the last step raises: the others failing is what the ladder is for.
     """

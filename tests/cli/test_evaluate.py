@@ -59,7 +59,7 @@ def test_a_table_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert "\n## Budget 50 %\n" in printed
     # everything is sent: all shares are whole, none of the needs is older than the budget
     cells = [cell.strip() for cell in printed.splitlines()[4].strip("|").split("|")]
-    assert cells[:8] == ["hybrid", "7", "7", "100.00%", "100.00%", "100.00%", "100.00%", "100.00%"]
+    assert cells[:8] == ["hybrid", "7", "3", "100.00%", "100.00%", "100.00%", "100.00%", "100.00%"]
     assert cells[8] == "-"
     assert told.startswith("# Evaluation\n\n" + printed[:200])
     assert "- **recall**: of the literals" in told

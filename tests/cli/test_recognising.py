@@ -43,6 +43,8 @@ def test_no_conversation_is_taken_for_another_formats(payload: Payload) -> None:
     value: dict[str, Any] = {"messages": payload.messages}
     if payload.system is not None:
         value["system"] = payload.system
-    words = all(set(each) <= {"role", "content"} and isinstance(each["content"], str) for each in payload.messages)
+    words = all(
+        set(each) <= {"role", "content"} and isinstance(each["content"], str) for each in payload.messages
+    )
     same = ("openai-chat", None) if words else (None,)
     assert recognised(value) in (payload.format, *same) or payload.format == "openai-responses"

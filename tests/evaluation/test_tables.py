@@ -66,7 +66,10 @@ def test_markdown_and_json_agree() -> None:
         size = f"{100 * result['share']:g} %" if "share" in result else f"{result['window']:,}"
         file = () if result["file"] is None else (result["file"],)
         figures = [metric.shown(result["metrics"][metric.name]) for metric in METRICS]
-        assert table[(size, *file, result["strategy"])] == [*(str(result["sums"][name]) for name in ("requests", "needs")), *figures]
+        assert table[(size, *file, result["strategy"])] == [
+            *(str(result["sums"][name]) for name in ("requests", "needs")),
+            *figures,
+        ]
 
 
 def test_the_sums_of_files_add_up_to_those_of_all() -> None:

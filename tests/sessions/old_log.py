@@ -26,7 +26,9 @@ async def write() -> None:
     await session.add({"role": "system", "content": "You keep the books. 你管账。"})
     for number in range(8):
         await _turn(session, number)
-        await session.prepare(tools=[{"type": "function", "function": {"name": "get_order", "parameters": {}}}])
+        await session.prepare(
+            tools=[{"type": "function", "function": {"name": "get_order", "parameters": {}}}]
+        )
     await session.name("before")
     await session.undo()
     await session.redo()
@@ -59,7 +61,12 @@ async def _turn(session: Session, number: int) -> None:
     function = {"name": "get_order", "arguments": json.dumps({"id": f"W{number:07}"})}
     call = {"id": f"call_{number}", "type": "function", "function": function}
     await session.add({"role": "assistant", "content": None, "tool_calls": [call]})
-    found = {"id": f"W{number:07}", "status": "shipped", "total": number * 12.5, "note": "left at the door " * 6}
+    found = {
+        "id": f"W{number:07}",
+        "status": "shipped",
+        "total": number * 12.5,
+        "note": "left at the door " * 6,
+    }
     await session.add({"role": "tool", "tool_call_id": f"call_{number}", "content": json.dumps(found)})
     await session.add({"role": "assistant", "content": f"It was shipped, the total is {number * 12.5}."})
     if number == 5:

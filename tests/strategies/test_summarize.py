@@ -131,7 +131,9 @@ def test_originals_that_are_too_long_are_read_again_a_slice_at_a_time(chat: Any)
     log = "\n".join(f"line {at} of a log that goes on and on" for at in range(1_500))
     told, read = [], []
     for at in range(24):
-        context.add([{"role": "user", "content": f"Log {at}\n{log}"}, {"role": "assistant", "content": "Read."}])
+        context.add(
+            [{"role": "user", "content": f"Log {at}\n{log}"}, {"role": "assistant", "content": "Read."}]
+        )
         context.add({"role": "user", "content": "So?"})
         before = len(asked.questions)
         report = context.prepare_sync().report

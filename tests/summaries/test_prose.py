@@ -80,3 +80,10 @@ def test_normal_forms_are_equal_when_the_same_was_said() -> None:
 
 def test_one_line() -> None:
     assert one_line(" a\r\n\n  b\x0bc  d ") == "a b c  d"
+
+
+def test_plugins_have_the_same_sentences_and_what_binds() -> None:
+    import ctxkit
+
+    text = "I am allergic to nuts. The fare is 20 euros. 绝不要寄到旧地址。"
+    assert [ctxkit.binds(each) for each in ctxkit.sentences(text)] == [True, False, True]
