@@ -153,7 +153,7 @@ async def opening() -> None:
 
 async def many() -> None:
     """Many sessions in one process."""
-    source = await made(40, every=2)
+    source = await made(40)
     with tempfile.TemporaryDirectory() as folder:
         async with SQLiteStore(Path(folder) / "sessions.db") as store:
             ids = [await copied(source, store) for _ in range(MANY)]

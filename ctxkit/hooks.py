@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from ctxkit.core.facts import Fact, Speaker
+from ctxkit.models.containing import is_callers
 from ctxkit.secrets import secrets_in
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def _loaded() -> _Loaded:
             plugin = point.load()
             manager.register(plugin, name=point.name)
             manager.check_pending()
-        except Exception as error:  # noqa: BLE001 - the boundary to plugins: a broken one breaks only itself
+        except BaseException as error:
+            if is_callers(error):
+                raise
             if manager.has_plugin(point.name):
                 manager.unregister(name=point.name)
             loaded.broken.append((f"hooks of {point.name}", f"{type(error).__name__}: {error}"))
@@ -177,7 +180,9 @@ class Called:
                     raise TypeError(f"it returned {answer!r:.80}, not a list of texts")
                 if answer is not None:
                     yield by, list(answer) if isinstance(answer, Iterable) else [answer]
-            except Exception as error:  # noqa: BLE001 - the boundary to plugins
+            except BaseException as error:
+                if is_callers(error):
+                    raise
                 self.failures[by] = f"{type(error).__name__}: {error}"
 
 
@@ -191,6 +196,8 @@ def tell_observers(tell: Callable[[], Report]) -> list[tuple[str, str]]:
     for implementation in loaded.manager.hook.ctxkit_compacted.get_hookimpls():
         try:
             implementation.function(*[tell() for name in implementation.argnames if name == "report"])
-        except Exception as error:  # noqa: BLE001 - the boundary to plugins: an observer never breaks a request
+        except BaseException as error:
+            if is_callers(error):
+                raise
             failures.append((f"observer {implementation.plugin_name}", f"{type(error).__name__}: {error}"))
     return failures

@@ -22,7 +22,6 @@ from ctxkit.report import Report
 from ctxkit.restoring import Reading, Search, asked_in
 from ctxkit.strategy import CompressionStrategy
 from ctxkit.tokens import TokenCounter
-from ctxkit.triggers import ASKED, Selected
 
 __all__ = ["ContextManager", "Request"]
 
@@ -222,12 +221,12 @@ class ContextManager:
         return self._preparation.tell(done, started).report
 
     def preview(self) -> Report:
-        """What `compact` would do now; nothing changes. A strategy that asks a model asks it for this too."""
-        started = time.perf_counter()
-        view = self._preparation.view(self._history.state)
-        outcome = run_sync(lambda: self._preparation.planned(view, ASKED))
-        done = Done(outcome.after, Selected("a preview", True), outcome)
-        return self._preparation.told(done, (), started).report
+        """What `compact` would do now; nothing changes.
+
+        A strategy that asks a model asks it for this too, and the report has what was asked. The answers are kept: the
+        same questions, when the conversation has not changed, are not asked again.
+        """
+        return run_sync(self._preparation.preview)
 
     def _gathered(self, tools: Any) -> Snapshot:
         """Everything that a request is made from, at this moment."""

@@ -245,6 +245,14 @@ class Preparation:
             raise NotLoaded(self.history.archive.missed)
         return outcome
 
+    async def preview(self) -> Report:
+        """What a compaction would do; nothing changes, and the answers of models are kept for the compaction."""
+        started = time.perf_counter()
+        with self.models.kept():
+            outcome = await self.planned(self.view(self.history.state), ASKED)
+        done = Done(outcome.after, Selected("a preview", True), outcome)
+        return self.told(done, (), started).report
+
     def checked(self, done: Done) -> tuple[Failure, ...]:
         """What is wrong with the request that is about to be made.
 

@@ -8,6 +8,7 @@ from ctxkit.archive import Archive
 from ctxkit.core.arrivals import Arrival, append
 from ctxkit.core.state import Meter, State
 from ctxkit.engine import Outcome
+from ctxkit.withdrawn import mentions_withdrawn
 
 __all__ = ["rebase", "since"]
 
@@ -21,11 +22,14 @@ def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
 def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> State | None:
     """The outcome's state with what came in while it was planned: messages, facts, pins.
 
-    None when the two cannot go together: something was pinned that the plan left out or changed.
+    None when the two cannot go together: something was pinned that the plan left out or changed, or taken back that it
+    goes on telling.
     """
     before, after = outcome.before.state, outcome.after.state
     if now is before:
         return after
+    if mentions_withdrawn(outcome, now):
+        return None
     there = {item.unit: item for item in after.items}
     untouched = {item.id: item.raw for item in after.items}
     new_pins = tuple(pin for pin in now.pins if pin not in before.pins)

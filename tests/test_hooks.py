@@ -20,7 +20,7 @@ class Letters:
 @hook
 def ctxkit_extract_facts(text, said_by):
     if "tired" in text:
-        raise RuntimeError("so tired")
+        raise SystemExit("so tired")
     return [Fact("order", "W1"), Fact("lie", "not in the text")]
 
 @hook
@@ -94,7 +94,7 @@ def test_every_hook_is_asked_and_a_broken_one_is_named(tmp_path: Path) -> None:
     assert ["lie", "not in the text"] not in told["facts"]
     assert told["first"] == ["ctxkit_extract_facts of clerk"]
     assert told["again"] == []
-    assert told["later"] == [["ctxkit_extract_facts of clerk", "RuntimeError: so tired"]]
+    assert told["later"] == [["ctxkit_extract_facts of clerk", "SystemExit: so tired"]]
     assert told["key"] == [True, False]
     assert told["secrets"] == ["4111"]
     assert told["counter"] == "letters"

@@ -72,3 +72,21 @@ def test_which_values_are_forgotten() -> None:
     assert forgotten([said, gone, Fact("passport", "P-1")]) == frozenset()
     assert forgotten([Fact("passport", "no"), gone]) == frozenset()
     assert forgotten([said, Fact("passport", "", by="keep-key-facts", retracted=True)]) == frozenset()
+
+
+def test_what_is_forgotten_while_a_summary_is_made_is_in_no_request() -> None:
+    """P8, case 020: the summary that tells it is not taken; the next one is made without it."""
+
+    def answers(asked: Question) -> str:
+        context.forget("passport")
+        told = f"the passport number is {PASSPORT}; " if PASSPORT in asked.text else ""
+        return f"Facts:\n- {told}the user likes the sea\nDone:\n- booked Lisbon"
+
+    context = ContextManager(
+        "openai-chat", Budget(window=1_000, aim_for=200, min_gain=0), "summarize", ask=answers
+    )
+    context.remember("passport", PASSPORT)
+    context.add(TALK)
+    context.compact()
+    context.compact()
+    assert PASSPORT not in str(context.prepare_sync().messages)

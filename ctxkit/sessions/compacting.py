@@ -18,7 +18,7 @@ from ctxkit.preparation import Done, Preparation
 from ctxkit.report import Report, told
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import Record
-from ctxkit.triggers import ASKED, Selected
+from ctxkit.triggers import Selected
 
 __all__ = ["Compacting"]
 
@@ -96,11 +96,7 @@ class Compacting:
 
     async def preview(self) -> Report:
         """What a compaction would do."""
-        started = time.perf_counter()
-        view = self._preparation.view(self._history.state)
-        outcome = await self._paged(lambda: self._preparation.planned(view, ASKED))
-        done = Done(outcome.after, Selected("a preview", True), outcome)
-        return self._preparation.told(done, (), started).report
+        return await self._paged(self._preparation.preview)
 
     async def _compress(self, snapshot: Snapshot, *, asked: bool) -> Done:
         """A compaction; made anew with the originals that a strategy wanted and that lay in the store."""

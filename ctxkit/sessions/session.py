@@ -234,7 +234,7 @@ class Session(Recalled):
         await self._compacting.settled()
 
     async def preview(self) -> Report:
-        """What `compact` would do now; nothing changes. A strategy that asks a model asks it for this too."""
+        """What `compact` would do now; nothing changes; see `ContextManager.preview`."""
         return await self._compacting.preview()
 
     # Answers that are not delivered yet

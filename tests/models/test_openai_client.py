@@ -204,7 +204,7 @@ async def test_a_server_that_counts_nothing_and_leaves_out_what_it_can() -> None
 
 async def test_a_server_that_hangs_is_waited_for_as_long_as_the_settings_say(api: Api, clock: Clock) -> None:
     with serving(hangs()) as server, pytest.raises(ModelCallError) as caught:
-        await clock.models().ask(question(), settings(server, api, timeout_s=0.3, retries=1))
+        await clock.models().ask(question(), settings(server, api, timeout_s=1.0, retries=1))
     assert str(caught.value) == "model 'small' did not answer: TimeoutError, after 2 tries"
     assert caught.value.transient
     assert len(server.requests) == 2

@@ -24,8 +24,9 @@ from pathlib import Path
 
 from ctxkit.errors import ConflictError
 from ctxkit.sessions.store import Store
+from ctxkit.sessions.stores import open_store
 
-__all__ = ["Killed", "checked", "kill_writers", "opened"]
+__all__ = ["ROOT", "SESSION", "Killed", "checked", "kill_writers"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "patient-7"
@@ -38,45 +39,43 @@ class Killed:
 
     Attributes:
         names: of the tasks that wrote.
-        acknowledged: key -> position, as told.
+        acknowledged: key -> position, as told; in a session positions are not told, and 0.
     """
 
     names: list[str] = field(default_factory=list)
     acknowledged: dict[str, int] = field(default_factory=dict)
 
 
-def opened(address: str) -> Store:
-    """The store at an address: `sqlite:` and a path, `redis://...`, `postgresql://...`."""
-    match address.partition(":"):
-        case "sqlite", _, path:
-            from ctxkit.sessions.stores.sqlite import SQLiteStore
-
-            return SQLiteStore(path)
-        case kind, _, _:
-            raise ValueError(f"no store to crash at an address of kind {kind!r}")
-    raise AssertionError
-
-
-def kill_writers(address: str, *, kills: int, seed: int, crash: Callable[[], None] | None = None) -> Killed:
+def kill_writers(
+    address: str,
+    *,
+    kills: int,
+    seed: int,
+    talk: bool = False,
+    crash: Callable[[], None] | None = None,
+) -> Killed:
     """Start writers one after the other and kill each (SIGKILL) at a moment that chance names.
 
     Args:
+        talk: they talk in a session, instead of appending to its log.
         crash: instead of killing the writer at once, kill and restart its server; the writer is killed after.
     """
     chance = random.Random(seed)
     killed = Killed()
     for run in range(kills):
-        killed.names += [f"run-{run}.{task}" for task in range(TASKS)]
-        killed.acknowledged |= _killed(address, f"run-{run}", chance, crash)
+        name = f"run-{run}"
+        talking = ["tests.sessions.talking", address, SESSION, name, str(TASKS)]
+        program = talking if talk else ["tests.sessions.crashing", address, name]
+        killed.names += [f"{name}.{task}" for task in range(TASKS)]
+        killed.acknowledged |= _killed(program, chance, crash)
     return killed
 
 
-def _killed(
-    address: str, run: str, chance: random.Random, crash: Callable[[], None] | None
-) -> dict[str, int]:
+def _killed(program: list[str], chance: random.Random, crash: Callable[[], None] | None) -> dict[str, int]:
     """What one writer told. The first line is waited for; from then on time decides."""
-    command = [sys.executable, "-m", "tests.sessions.crashing", address, run]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as writer:
+    command = [sys.executable, "-m", *program]
+    kept_back = subprocess.DEVNULL if crash else None  # it may well complain that its server is gone
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=kept_back, text=True, cwd=ROOT) as writer:
         assert writer.stdout is not None
         lines = [writer.stdout.readline() for _ in range(chance.choice((1, 1, 2, 10)))]
         time.sleep(chance.random() / 50)
@@ -86,7 +85,7 @@ def _killed(
         lines += writer.stdout.readlines()
     told = [line.split() for line in lines if line.endswith("\n")]
     assert told, f"the writer told nothing; it ended with {writer.returncode}"
-    return {key: int(position) for key, position in told}
+    return {key: int(position[0]) if position else 0 for key, *position in told}
 
 
 async def checked(store: Store, killed: Killed) -> int:
@@ -135,7 +134,7 @@ async def _append(store: Store, key: str, after: int) -> int:
 
 
 async def _write(address: str, run: str) -> None:
-    async with opened(address) as store:
+    async with open_store(address) as store:
         await asyncio.gather(*(_write_on(store, f"{run}.{task}") for task in range(TASKS)))
 
 

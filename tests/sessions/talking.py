@@ -28,7 +28,7 @@ __all__ = ["add_again", "said", "talk_in"]
 
 BUDGET = Budget(window=1_500, reply=100, min_gain=0)
 WORKERS = 2
-PAUSE = 5
+PAUSE = 2
 """A request or a compaction comes after so many messages of a task that makes them."""
 
 

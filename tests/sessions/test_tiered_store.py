@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit import ConflictError, Limits, MemoryStore, SQLiteStore, Store, StoreError, TieredStore
+from ctxkit import (
+    ConflictError,
+    Limits,
+    MemoryStore,
+    SessionError,
+    SQLiteStore,
+    Store,
+    StoreError,
+    TieredStore,
+)
+from ctxkit.sessions.stores.tiered import MOVING_S
 from ctxkit.testing import StoreSuite
 from ctxkit.testing.store_case import MovingClock
 
 DAY = 86_400.0
+CALLS = 18
+"""One more than a move of one session makes."""
 
 
 class TestTieredStore(StoreSuite):
@@ -64,17 +76,20 @@ class _Moving:
 
 
 class Breaking:
-    """A store that breaks at one of its calls, before it or after it."""
+    """A store that breaks at one of its calls, before it or after it; if it is `dead` it is not there from then on."""
 
-    def __init__(self, store: MemoryStore, calls: itertools.count[int], at: int, after: bool) -> None:
-        self._store, self._calls, self._at, self._after = store, calls, at, after
+    def __init__(
+        self, store: MemoryStore, calls: itertools.count[int], at: int, after: bool, dead: bool = False
+    ) -> None:
+        self._store, self._calls, self._at, self._after, self._dead = store, calls, at, after, dead
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
 
         async def call(*args: Any, **named: Any) -> Any:
-            breaks = next(self._calls) == self._at
-            if breaks and not self._after:
+            number = next(self._calls)
+            breaks = number == self._at
+            if (breaks and not self._after) or (self._dead and number > self._at):
                 raise StoreError("broken", session="s")
             given = await found(*args, **named)
             if breaks:
@@ -84,13 +99,35 @@ class Breaking:
         return call
 
 
+class Meeting:
+    """A store at one of whose calls somebody else does something first."""
+
+    def __init__(
+        self, store: MemoryStore, calls: itertools.count[int], at: int, met: Callable[[], Awaitable[object]]
+    ) -> None:
+        self._store, self._calls, self._at, self._met = store, calls, at, met
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+
+        async def call(*args: Any, **named: Any) -> Any:
+            if next(self._calls) == self._at:
+                await self._met()
+            return await found(*args, **named)
+
+        return call
+
+
 def _bodies(count: int, first: int = 0) -> list[bytes]:
     return [f"record {first + number}".encode() for number in range(count)] + [b"", b"\xfe", b"\xfe\xfex"]
 
 
+@pytest.mark.parametrize("dead", [False, True], ids=["once", "dead"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("at", range(14))
-async def test_a_move_that_breaks_anywhere_loses_nothing_and_can_be_repeated(at: int, after: bool) -> None:
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_a_move_that_breaks_anywhere_loses_nothing_and_can_be_repeated(
+    at: int, after: bool, dead: bool
+) -> None:
     clock = MovingClock()
     hot, archive = MemoryStore(clock=clock), MemoryStore(clock=clock)
     whole = TieredStore(hot, archive, clock=clock)
@@ -99,20 +136,123 @@ async def test_a_move_that_breaks_anywhere_loses_nothing_and_can_be_repeated(at:
     await whole.save_checkpoint("s", 7, b"checkpoint")
     clock.now += DAY
     calls = itertools.count()
-    broken = TieredStore(Breaking(hot, calls, at, after), Breaking(archive, calls, at, after), clock=clock)  # type: ignore[arg-type]
+    broken = TieredStore(*(Breaking(each, calls, at, after, dead) for each in (hot, archive)), clock=clock)  # type: ignore[arg-type]
     try:
         await broken.move_idle()
     except StoreError:
         assert await whole.read("s") == bodies
         assert await whole.read("s", after=3, upto=9) == bodies[3:9]
+        clock.now += MOVING_S * dead  # a process that died gives no lease back
         await whole.move_idle()
-    assert next(calls) < 14, "more calls than are tried"
+    assert next(calls) < CALLS, "more calls than are tried"
     assert await hot.read("s") == [b"\xfe"] * len(bodies)
     assert await archive.read("s") == bodies
     assert await whole.read("s") == bodies
     assert await whole.checkpoint("s") == (7, b"checkpoint")
     assert await whole.append("s", bodies, after=0, key="k") == len(bodies)
     assert [(each.id, each.position) for each in await whole.sessions()] == [("s", len(bodies))]
+
+
+async def _met(
+    at: int, what: Callable[[TieredStore], Awaitable[object]]
+) -> tuple[TieredStore, Sequence[MemoryStore]]:
+    """A store, hot and archive, where one session was moved and somebody else did something at a call of the move."""
+    clock = MovingClock()
+    stores = MemoryStore(clock=clock), MemoryStore(clock=clock)
+    whole = TieredStore(*stores, clock=clock)
+    await whole.append("s", [b"secret one", b"two", b"three"], after=0)
+    await whole.save_checkpoint("s", 2, b"secret too")
+    clock.now += DAY
+    calls = itertools.count()
+    mover = TieredStore(*(Meeting(each, calls, at, lambda: what(whole)) for each in stores), clock=clock)  # type: ignore[arg-type]
+    await mover.move_idle()
+    if (count := next(calls)) <= at:
+        await what(whole)
+    assert count < CALLS, "more calls than are tried"
+    clock.now += DAY
+    return whole, stores
+
+
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_what_is_rewritten_at_any_moment_of_a_move_stays_so(at: int) -> None:
+    store, stores = await _met(at, lambda store: store.rewrite("s", {1: b"gone", 3: b"gone too"}))
+    for _ in range(2):
+        assert await store.read("s") == [b"gone", b"two", b"gone too"]
+        assert await store.checkpoint("s") is None
+        await store.move_idle()
+        await store.move_idle()
+    for each in stores:
+        assert b"secret" not in b"".join(await each.read("s"))
+        assert await each.checkpoint("s") is None
+
+
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_what_is_deleted_at_any_moment_of_a_move_is_gone(at: int) -> None:
+    store, stores = await _met(at, lambda store: store.delete("s"))
+    assert await store.read("s") == []
+    assert await store.sessions() == []
+    assert [await each.sessions() for each in stores] == [[], []]
+    assert await store.append("s", [b"anew"], after=0) == 1
+
+
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_what_is_appended_at_any_moment_of_a_move_is_there_once(at: int) -> None:
+    store, stores = await _met(at, lambda store: store.append("s", [b"four", b"five"], after=3, key="k"))
+    bodies = [b"secret one", b"two", b"three", b"four", b"five"]
+    assert await store.append("s", [b"four", b"five"], after=3, key="k") == 5
+    assert await store.read("s") == bodies
+    await store.move_idle()
+    assert [await each.read("s") for each in stores] == [[b"\xfe"] * 5, bodies]
+
+
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_a_session_is_moved_by_one_at_a_time(at: int) -> None:
+    store, stores = await _met(at, lambda store: store.move_idle())
+    bodies = [b"secret one", b"two", b"three"]
+    assert await store.read("s") == bodies
+    await store.move_idle()
+    assert [await each.read("s") for each in stores] == [[b"\xfe"] * 3, bodies]
+    assert await store.checkpoint("s") == (2, b"secret too")
+
+
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_a_hot_store_that_loses_a_session_while_it_is_moved_leaves_the_archive_its_part(
+    at: int,
+) -> None:
+    stores: list[MemoryStore] = []
+
+    async def lose(store: Any) -> None:
+        stores[:] = [store._hot, store._archive]
+        await store._hot.delete("s")
+
+    store, _ = await _met(at, lose)
+    there = await store.read("s")
+    assert there in ([], [b"secret one", b"two", b"three"])
+    assert there == await stores[1].read("s")
+    assert there or at < 9, "it was in the archive already"
+
+
+async def test_one_session_that_cannot_be_moved_keeps_no_other_from_it() -> None:
+    hot, archive = MemoryStore(), MemoryStore()
+    store = TieredStore(hot, archive, idle_s=0.0)
+    await store.append("a", [b"one"], after=0)
+    await store.move_idle()
+    await archive.delete("a")
+    await store.append("a", [b"two"], after=1)
+    await store.append("b", [b"other"], after=0)
+    with pytest.raises(SessionError, match="the archive lacks record 1 of session 'a'"):
+        await store.move_idle()
+    assert await archive.read("b") == [b"other"]
+
+
+async def test_both_checkpoints_are_moved() -> None:
+    store = TieredStore(MemoryStore(), MemoryStore(), idle_s=0.0)
+    await store.append("s", [b"longer"] * 9, after=0)
+    await store.save_checkpoint("s", 3, b"three")
+    await store.save_checkpoint("s", 7, b"seven")
+    assert await store.move_idle() == ["s"]
+    assert await store.checkpoint("s") == (7, b"seven")
+    assert await store.checkpoint("s", upto=6) == (3, b"three")
 
 
 async def test_a_session_that_is_written_to_again_goes_on_where_it_was() -> None:
@@ -165,10 +305,54 @@ async def test_what_is_erased_is_in_neither_store() -> None:
     assert await store.read("s") == [b"gone", b"two", b"three"]
 
 
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["append", "move", "rewrite", "lose", "checkpoint"]), st.integers(0, 5)),
-    max_size=25,
-)
+CHOICES = st.sampled_from(["append", "move", "rewrite", "lose", "checkpoint"])
+STEPS = st.lists(st.tuples(CHOICES, st.integers(0, 5)), max_size=25)
+BREAKS = st.lists(st.tuples(CHOICES, st.integers(0, 5), st.integers(0, CALLS), st.booleans()), max_size=15)
+
+
+async def _done(store: TieredStore, what: str, size: int, held: int, number: int) -> None:
+    if what == "append":
+        fresh = _fresh(size, number)
+        assert await store.append("s", fresh, after=held, key=f"{number}") == held + len(fresh)
+    elif what == "rewrite" and size < held:
+        await store.rewrite("s", {size + 1: f"rewritten {number}".encode()})
+    elif what == "checkpoint":
+        await store.save_checkpoint("s", min(size, held), b"checkpoint")
+    elif what in ("move", "lose"):
+        await store.move_idle()
+
+
+def _fresh(size: int, number: int) -> list[bytes]:
+    return _bodies(size, number)[size // 2 :]
+
+
+@given(BREAKS)
+async def test_whatever_breaks_and_is_repeated_was_done_once(
+    steps: Sequence[tuple[str, int, int, bool]],
+) -> None:
+    clock, model = MovingClock(), list[bytes]()
+    stores = MemoryStore(clock=clock), MemoryStore(clock=clock)
+    whole = TieredStore(*stores, idle_s=0.0, clock=clock)
+    for number, (what, size, at, after) in enumerate(steps):
+        calls, held = itertools.count(), len(model)
+        broken = TieredStore(
+            *(Breaking(each, calls, at, after) for each in stores),  # type: ignore[arg-type]
+            idle_s=0.0,
+            clock=clock,
+        )
+        try:
+            await _done(broken, what, size, held, number)
+        except StoreError:
+            await _done(whole, what, size, held, number)
+        if what == "append":
+            model += _fresh(size, number)
+        elif what == "rewrite" and size < held:
+            model[size] = f"rewritten {number}".encode()
+        elif what == "lose":
+            await stores[0].delete("s")
+        assert await whole.read("s") == model
+    await whole.move_idle()
+    assert await stores[1].read("s") == model
 
 
 @given(STEPS)

@@ -36,6 +36,8 @@ class ByLoop(Generic[T]):
             raise StoreError("the store was closed; open another", session="")
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            for ended in [each for each in list(self._clients) if each.is_closed()]:
+                self._clients.pop(ended, None)
             self._clients[loop] = self._make()
         return self._clients[loop]
 

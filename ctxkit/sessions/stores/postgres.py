@@ -21,6 +21,23 @@ __all__ = ["PostgresStore"]
 
 LAST = 2**63 - 1  # the largest bigint
 
+APPEND = """
+WITH moved AS (
+    UPDATE sessions SET position = %(last)s, size = size + %(size)s,
+        touched = coalesce(%(now)s, extract(epoch FROM clock_timestamp()))
+    WHERE id = %(session)s AND position = %(after)s AND size + %(size)s <= %(limit)s
+        AND NOT EXISTS (SELECT FROM keys WHERE session = %(session)s AND key = %(key)s)
+    RETURNING id
+), written AS (
+    INSERT INTO records SELECT id, %(after)s + number, body
+    FROM moved, unnest(%(bodies)s::bytea[]) WITH ORDINALITY AS given (body, number)
+), named AS (
+    INSERT INTO keys SELECT id, %(key)s, %(last)s FROM moved WHERE %(key)s <> ''::bytea
+)
+SELECT EXISTS (SELECT FROM moved), (SELECT position FROM keys WHERE session = %(session)s AND key = %(key)s),
+    (SELECT position FROM sessions WHERE id = %(session)s)
+"""
+
 
 class PostgresStore(Closing):
     """Sessions in a PostgreSQL database, for any number of tasks, event loops, processes and machines.
@@ -71,6 +88,9 @@ class PostgresStore(Closing):
     @wholly
     async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
         checked_id(session)
+        at_once = await self._appended_at_once(session, bodies, after, key) if after > 0 and bodies else 0
+        if at_once:
+            return at_once
         async with self._transaction(session) as sql:
             if given := await _keyed(sql, session, key):
                 return given
@@ -83,6 +103,23 @@ class PostgresStore(Closing):
             if not bodies:
                 return position
             return await self._written(sql, session, bodies, key, position)
+
+    async def _appended_at_once(self, session: str, bodies: Sequence[bytes], after: int, key: str) -> int:
+        """The position, when one statement could tell: mostly the session is at `after`, or clearly beyond it.
+
+        A key that leads to a position up to `after` was committed before this began, so the statement sees it.
+        """
+        size, last = sum(map(len, bodies)), after + len(bodies)
+        if max(map(len, bodies)) > self._limits.record:
+            return 0
+        asked = {"session": session, "after": after, "last": last, "size": size, "now": self._now()}
+        asked |= {"key": _bytes(key), "bodies": list(bodies), "limit": self._limits.session}
+        async with self._statement(session) as sql:
+            await sql.execute(APPEND, asked)
+            moved, known, position = await sql.fetchone()
+        if not moved and not known and (position or 0) > after:
+            raise conflict(session, after=after, position=position)
+        return last if moved else known or 0
 
     async def _written(self, sql: Any, session: str, bodies: Sequence[bytes], key: str, position: int) -> int:
         last = position + len(bodies)
@@ -108,7 +145,7 @@ class PostgresStore(Closing):
     @wholly
     async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
         asked = (checked_id(session), after, LAST if upto is None else upto)
-        async with self._transaction(session) as sql:
+        async with self._statement(session) as sql:
             await sql.execute(
                 "SELECT body FROM records WHERE session = %s AND position > %s AND position <= %s ORDER BY position",
                 asked,
@@ -118,14 +155,14 @@ class PostgresStore(Closing):
     @wholly
     async def info(self, session: str) -> SessionInfo | None:
         checked_id(session)
-        async with self._transaction(session) as sql:
+        async with self._statement(session) as sql:
             await sql.execute("SELECT id, position, size, touched FROM sessions WHERE id = %s", (session,))
             row = await sql.fetchone()
             return SessionInfo(*row) if row else None
 
     @wholly
     async def sessions(self) -> list[SessionInfo]:
-        async with self._transaction("") as sql:
+        async with self._statement("") as sql:
             await sql.execute("SELECT id, position, size, touched FROM sessions ORDER BY id")
             return [SessionInfo(*row) for row in await sql.fetchall()]
 
@@ -177,7 +214,7 @@ class PostgresStore(Closing):
     @wholly
     async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
         asked = (checked_id(session), LAST if upto is None else upto)
-        async with self._transaction(session) as sql:
+        async with self._statement(session) as sql:
             await sql.execute(
                 "SELECT position, body FROM checkpoints WHERE session = %s AND position <= %s "
                 "ORDER BY position DESC LIMIT 1",
@@ -190,7 +227,7 @@ class PostgresStore(Closing):
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         checked_id(session)
         now = "coalesce(%(now)s, extract(epoch FROM clock_timestamp()))"
-        async with self._transaction(session) as sql:
+        async with self._statement(session) as sql:
             await sql.execute(
                 f"INSERT INTO leases VALUES (%(session)s, %(name)s, %(holder)s, {now} + %(seconds)s) "
                 "ON CONFLICT (session, name) DO UPDATE SET holder = excluded.holder, until = excluded.until "
@@ -208,7 +245,7 @@ class PostgresStore(Closing):
     @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
         held = (checked_id(session), _bytes(name), _bytes(holder))
-        async with self._transaction(session) as sql:
+        async with self._statement(session) as sql:
             await sql.execute("DELETE FROM leases WHERE session = %s AND name = %s AND holder = %s", held)
 
     @wholly
@@ -223,6 +260,12 @@ class PostgresStore(Closing):
     @asynccontextmanager
     async def _transaction(self, session: str) -> AsyncIterator[Any]:
         """A cursor in a transaction of its own; what the driver raises is a StoreError."""
+        async with self._statement(session) as sql, sql.connection.transaction():
+            yield sql
+
+    @asynccontextmanager
+    async def _statement(self, session: str) -> AsyncIterator[Any]:
+        """A cursor for one statement, which is a transaction of its own; errors as in `_transaction`."""
         import psycopg
         import psycopg_pool
 
@@ -270,7 +313,7 @@ class _Pool:
             max_size=self._connections,
             timeout=self._timeout_s,
             open=False,
-            kwargs={"options": f"-c search_path={self._schema}"},
+            kwargs={"options": f"-c search_path={self._schema}", "autocommit": True},
             check=AsyncConnectionPool.check_connection,
         )
         await pool.open()

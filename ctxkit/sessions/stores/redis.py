@@ -20,19 +20,24 @@ __all__ = ["RedisStore"]
 PARTS = ("log", "meta", "keys", "checkpoints", "leases")
 """What a session has, a key each."""
 
+PAGE = 500
+"""Sessions that are asked for at once."""
+
 
 class RedisStore(Closing):
     """Sessions on a Redis server, for any number of tasks, event loops and processes.
 
     Each write is one script, so it is wholly there or not at all. How durable it is the server says: with
     `appendonly yes` and `appendfsync always` an acknowledged write outlasts a crash, with `everysec` all but the last
-    second does, without an append-only file all since the last snapshot is lost. The keys of a session have one hash
-    tag, so they lie on one node of a cluster.
+    second does, without an append-only file all since the last snapshot is lost. A server that evicts keys when it is
+    full (any `maxmemory-policy` but `noeviction`) loses sessions in part. The keys of a session have one hash tag, so
+    they lie on one node of a cluster; the set of all sessions is a key of its own.
 
     Args:
         address: as in `redis://localhost:6379/0`; it may hold a password, which is never shown.
-        prefix: of all keys.
-        ttl_s: seconds after its last write in which a session vanishes; kept for good without it.
+        prefix: of all keys, without braces and colons: a colon ends it.
+        ttl_s: seconds after its last write in which a session vanishes; kept for good without it. Below a
+            `TieredStore` it has to be longer than it takes until `move_idle` has moved the session.
         limits: what it takes.
         clock: seconds since 1970, for `touched` and leases; by default the server's own.
         timeout_s: seconds to wait for the server, after which there is a StoreError.
@@ -51,8 +56,10 @@ class RedisStore(Closing):
         clock: Callable[[], float] | None = None,
         timeout_s: float = 10.0,
     ) -> None:
-        if not prefix or "{" in prefix or "}" in prefix:
-            raise ConfigError(f"a prefix is a text without braces, not {prefix!r:.60}", path="prefix")
+        if not prefix or set(prefix) & set("{}:"):
+            raise ConfigError(
+                f"a prefix is a text without braces and colons, not {prefix!r:.60}", path="prefix"
+            )
         self._prefix = prefix
         self._ttl = ttl_s
         self._limits = limits or Limits()
@@ -66,7 +73,8 @@ class RedisStore(Closing):
     @wholly
     async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
         async with self._server(session) as server:
-            if bodies:
+            begins = bool(bodies) and after == 0
+            if begins:
                 await server.sadd(self._index, session)
             arguments = [
                 after,
@@ -77,7 +85,10 @@ class RedisStore(Closing):
                 self._ttl or 0,
                 *bodies,
             ]
-            said, position, size = await server.eval(APPEND, 3, *self._keys(session, 3), *arguments)
+            keys = self._keys(session, 4)
+            said, position, size = await server.register_script(APPEND)(keys, arguments)
+            if begins:  # whoever found no session a moment ago has taken it off the list
+                await server.sadd(self._index, session)
         if said == b"conflict":
             raise conflict(session, after=after, position=position)
         if said == b"limit":
@@ -95,34 +106,40 @@ class RedisStore(Closing):
     @wholly
     async def info(self, session: str) -> SessionInfo | None:
         async with self._server(session) as server:
-            return await self._info(server, session)
+            return (await self._infos(server, [session]))[0]
 
-    async def _info(self, server: Any, session: str) -> SessionInfo | None:
-        size, touched, position = await server.hmget(
-            self._key(session, "meta"), "size", "touched", "position"
-        )
-        if position is None:
-            return None
-        return SessionInfo(session, int(position), int(size), float(touched))
+    async def _infos(self, server: Any, sessions: Sequence[str]) -> list[SessionInfo | None]:
+        pipeline = server.pipeline(transaction=False)
+        for session in sessions:
+            pipeline.hmget(self._key(session, "meta"), "position", "size", "touched")
+        return [_info(*each) for each in zip(sessions, await pipeline.execute(), strict=True)]
 
     @wholly
     async def sessions(self) -> list[SessionInfo]:
         async with self._reached("") as server:
+            listed = sorted(name.decode() for name in await server.smembers(self._index))
             found = []
-            for name in sorted(await server.smembers(self._index)):
-                info = await self._info(server, name.decode())
-                if info is None:
-                    await server.srem(self._index, name)
-                else:
-                    found.append(info)
+            for start in range(0, len(listed), PAGE):
+                page = listed[start : start + PAGE]
+                for session, info in zip(page, await self._infos(server, page), strict=True):
+                    if info is None:
+                        await self._unlist(server, session)
+                    else:
+                        found.append(info)
             return found
+
+    async def _unlist(self, server: Any, session: str) -> None:
+        """Take a session that is gone off the list, unless somebody has begun it anew meanwhile."""
+        await server.srem(self._index, session)
+        if await server.exists(self._key(session, "meta")):
+            await server.sadd(self._index, session)
 
     @wholly
     async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
         pairs = [each for at, body in bodies.items() for each in (at, body)]
         async with self._server(session) as server:
             keys = [self._key(session, part) for part in ("log", "meta", "checkpoints")]
-            said, wrong, position = await server.eval(REWRITE, 3, *keys, *pairs)
+            said, wrong, position = await server.register_script(REWRITE)(keys, pairs)
         if said == b"wrong":
             raise no_such_position(session, wrong=wrong, position=position)
 
@@ -130,13 +147,13 @@ class RedisStore(Closing):
     async def delete(self, session: str) -> None:
         async with self._server(session) as server:
             await server.delete(*self._keys(session, len(PARTS)))
-            await server.srem(self._index, session)
+            await self._unlist(server, session)
 
     @wholly
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
         async with self._server(session) as server:
             keys = [self._key(session, part) for part in ("log", "checkpoints")]
-            await server.eval(CHECKPOINT, 2, *keys, position, body, CHECKPOINTS, self._ttl or 0)
+            await server.register_script(CHECKPOINT)(keys, [position, body, CHECKPOINTS])
 
     @wholly
     async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
@@ -149,12 +166,13 @@ class RedisStore(Closing):
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         arguments = [_bytes(name), _bytes(holder), seconds, self._now()]
         async with self._server(session) as server:
-            return bool(await server.eval(LEASE, 1, self._key(session, "leases"), *arguments))
+            return bool(await server.register_script(LEASE)([self._key(session, "leases")], arguments))
 
     @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
+        arguments = [_bytes(name), _bytes(holder)]
         async with self._server(session) as server:
-            await server.eval(RELEASE, 1, self._key(session, "leases"), _bytes(name), _bytes(holder))
+            await server.register_script(RELEASE)([self._key(session, "leases")], arguments)
 
     @wholly
     async def close(self) -> None:
@@ -193,6 +211,13 @@ class RedisStore(Closing):
             ) from error
 
 
+def _info(session: str, meta: Sequence[bytes | None]) -> SessionInfo | None:
+    position, size, touched = meta
+    if position is None or size is None or touched is None:
+        return None
+    return SessionInfo(session, int(position), int(size), float(touched))
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
@@ -204,8 +229,9 @@ def _client(address: str, timeout_s: float) -> Redis:
         raise ConfigError('Redis needs its driver: pip install "ctxkit-core[redis]"', path="store") from error
     try:
         return Redis.from_url(address, socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
-    except ValueError as error:
+    except ValueError:  # it is not shown as the cause: it may quote a part of the password
         raise ConfigError(
-            "the address of a Redis is like redis://localhost:6379/0 or rediss://user:password@host:6379",
+            "the address of a Redis is like redis://localhost:6379/0 or rediss://user:password@host:6379, with "
+            "%2F for a / in the password",
             path="store",
-        ) from error
+        ) from None

@@ -13,7 +13,7 @@ end
 APPEND = (
     _NOW
     + """
--- KEYS log, meta, keys; ARGV after, key, limit of a record, limit of the session, now, ttl, bodies
+-- KEYS log, meta, keys, checkpoints; ARGV after, key, limit of a record, limit of the session, now, ttl, bodies
 local position = redis.call('LLEN', KEYS[1])
 if ARGV[2] ~= '' then
   local held = redis.call('HGET', KEYS[3], ARGV[2])
@@ -33,7 +33,7 @@ position = position + #ARGV - 6
 redis.call('HSET', KEYS[2], 'size', size + more, 'position', position, 'touched', seconds(ARGV[5]))
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[3], ARGV[2], position) end
 if ARGV[6] ~= '0' then
-  for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[6]) end
+  for i = 1, 4 do redis.call('EXPIRE', KEYS[i], ARGV[6]) end
 end
 return {'done', position, size + more}
 """
@@ -58,14 +58,15 @@ return {'done', 0, position}
 """
 
 CHECKPOINT = """
--- KEYS log, checkpoints; ARGV position, body, how many are kept, ttl
+-- KEYS log, checkpoints; ARGV position, body, how many are kept
 local position = redis.call('LLEN', KEYS[1])
 if position == 0 or tonumber(ARGV[1]) > position then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 local held = redis.call('HKEYS', KEYS[2])
 table.sort(held, function(a, b) return tonumber(a) > tonumber(b) end)
 for i = tonumber(ARGV[3]) + 1, #held do redis.call('HDEL', KEYS[2], held[i]) end
-if ARGV[4] ~= '0' then redis.call('EXPIRE', KEYS[2], ARGV[4]) end
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then redis.call('PEXPIRE', KEYS[2], left) end
 return 1
 """
 
@@ -78,7 +79,8 @@ local held = redis.call('HMGET', KEYS[1], 'holder:' .. ARGV[1], 'until:' .. ARGV
 if held[1] and held[1] ~= ARGV[2] and tonumber(held[2]) > now then return 0 end
 local ends = string.format('%.6f', now + tonumber(ARGV[3]))
 redis.call('HSET', KEYS[1], 'holder:' .. ARGV[1], ARGV[2], 'until:' .. ARGV[1], ends)
-if ARGV[4] == '' then redis.call('EXPIRE', KEYS[1], math.ceil(tonumber(ARGV[3])) + 3600) end
+local kept = math.ceil(tonumber(ARGV[3])) + 3600
+if ARGV[4] == '' and redis.call('TTL', KEYS[1]) < kept then redis.call('EXPIRE', KEYS[1], kept) end
 return 1
 """
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
+from uuid import uuid4
 
-from ctxkit.errors import ConflictError, SessionError
+from ctxkit.errors import ConflictError, SessionError, StoreError
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
 from ctxkit.sessions.stores.base import Closing, conflict
 
@@ -18,6 +19,10 @@ with it all the same gets one more."""
 
 PAGE = 500
 """Records that are moved at once."""
+
+MOVING, MOVING_S = "move", 600.0
+"""Lease in the archive of whoever moves a session, and its seconds. A `delete` takes it away; a hot store that loses the
+session does not, which is how the two are told apart."""
 
 
 class TieredStore(Closing):
@@ -51,44 +56,95 @@ class TieredStore(Closing):
     async def move_idle(self) -> list[str]:
         """Move the sessions that nobody has written to for `idle_s` seconds to the archive; their ids.
 
-        To be called every few minutes, by one process or several.
+        To be called every few minutes, by one process or several. A session that is written to meanwhile, or that a
+        process was moving when it died, is left to a later call.
+
+        Raises:
+            SessionError: a session could not be moved, its archive lacks records perhaps; the others were.
         """
         before = self._clock() - self._idle_s
         idle = [each for each in await self._hot.sessions() if each.touched <= before]
-        return [
-            each.id for each in idle if each.size > each.position * len(MOVED) and await self._moved(each.id)
-        ]
+        moved: list[str] = []
+        failed: list[SessionError] = []
+        for each in idle:
+            try:
+                if each.size > each.position * len(MOVED) and await self._moved(each.id):
+                    moved.append(each.id)
+            except StoreError:
+                raise
+            except SessionError as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
+        return moved
 
     async def _moved(self, session: str) -> bool:
-        """Whether a session was moved; False when another process was at it."""
+        """Whether a session was moved; False when somebody else was at it."""
+        holder = uuid4().hex
+        try:
+            if not await self._archive.lease(session, MOVING, holder, MOVING_S):
+                return False
+            moved = await self._emptied(session)
+            if await self._deleted(session):
+                await self._archive.delete(session)
+                return False
+            return moved
+        finally:
+            await self._archive.release(session, MOVING, holder)
+
+    async def _deleted(self, session: str) -> bool:
+        """Whether a session was deleted while it was moved, and not merely lost by the hot store."""
+        gone = await self._hot.info(session) is None
+        return gone and await self._archive.lease(session, MOVING, "nobody", 0.0)
+
+    async def _emptied(self, session: str) -> bool:
+        """Whether all records are in the archive and have left their marks."""
         try:
             upto = await self._copied(session)
+            pages = range(1, upto + 1, PAGE)
+            return all([await self._marked(session, at, min(at + PAGE - 1, upto)) for at in pages])
         except ConflictError:
             return False
-        async for first, page in self._pages(self._hot, session, 0, upto):
-            kept = await self._archive.read(session, after=first - 1, upto=first - 1 + len(page))
-            there = {first + k: body for k, body in enumerate(page) if body != MOVED}
-            stale = {at: _body(body) for at, body in there.items() if kept[at - first] != _body(body)}
-            if stale:  # it was rewritten while it was copied
-                await self._archive.rewrite(session, stale)
-            if there:
-                await self._hot.rewrite(session, dict.fromkeys(there, MOVED))
-        return True
+
+    async def _marked(self, session: str, first: int, last: int) -> bool:
+        """Leave marks for these records if the archive has them as they are; if not, it gets them, and no more is done.
+
+        The archive is read first and `rewrite` goes to the hot store first: whatever is rewritten at any moment is
+        seen here, or it reaches the archive after the marks were left.
+        """
+        kept = await self._archive.read(session, after=first - 1, upto=last)
+        page = await self._hot.read(session, after=first - 1, upto=last)
+        there = {at: _body(body) for at, body in enumerate(page, first) if body != MOVED}
+        stale = {at: body for at, body in there.items() if kept[at - first : at - first + 1] != [body]}
+        if stale:
+            await self._archive.rewrite(session, stale)
+        elif there:
+            await self._hot.rewrite(session, dict.fromkeys(there, MOVED))
+        return not stale
 
     async def _copied(self, session: str) -> int:
         """The position up to which the archive has the session now."""
         held = await self._archive.info(session)
         position = held.position if held else 0
-        checkpoint = await self._hot.checkpoint(session)
-        async for first, page in self._pages(self._hot, session, position, None):
+        checkpoints = await self._checkpoints(session)
+        async for first, page in self._pages(self._hot, session, position):
             if MOVED in page:
                 raise await self._lacking(session, first + page.index(MOVED))
             position = await self._archive.append(session, [_body(body) for body in page], after=first - 1)
-        if checkpoint is not None:
+        for checkpoint in checkpoints:
             await self._archive.save_checkpoint(session, *checkpoint)
-            if await self._hot.checkpoint(session) is None:  # something was erased meanwhile
-                await self._archive.rewrite(session, {})
+        if checkpoints and await self._hot.checkpoint(session) is None:  # something was erased meanwhile
+            await self._archive.rewrite(session, {})
         return position
+
+    async def _checkpoints(self, session: str) -> list[tuple[int, bytes]]:
+        """Those of the hot store, the older first."""
+        found: list[tuple[int, bytes]] = []
+        upto: int | None = None
+        while (held := await self._hot.checkpoint(session, upto=upto)) is not None:
+            found.insert(0, held)
+            upto = held[0] - 1
+        return found
 
     async def _lacking(self, session: str, position: int) -> SessionError:
         """Why a record that was moved was not there: another process has moved it just now, or it is lost."""
@@ -98,15 +154,9 @@ class TieredStore(Closing):
         return SessionError(f"the archive lacks record {position} of session {session!r}", session=session)
 
     @staticmethod
-    async def _pages(
-        store: Store, session: str, after: int, upto: int | None
-    ) -> AsyncIterator[tuple[int, list[bytes]]]:
+    async def _pages(store: Store, session: str, after: int) -> AsyncIterator[tuple[int, list[bytes]]]:
         """The records behind a position, some at a time, each time with the position of the first."""
-        while True:
-            end = after + PAGE if upto is None else min(after + PAGE, upto)
-            page = await store.read(session, after=after, upto=end)
-            if not page:
-                return
+        while page := await store.read(session, after=after, upto=after + PAGE):
             yield after + 1, page
             after += len(page)
 
@@ -168,8 +218,10 @@ class TieredStore(Closing):
             await self._archive.rewrite(session, copied)
 
     async def delete(self, session: str) -> None:
-        await self._archive.delete(session)
         await self._hot.delete(session)
+        await self._archive.delete(
+            session
+        )  # the second: a move that copies meanwhile then sees that it is gone
 
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
         await self._hot.save_checkpoint(session, position, body)
@@ -185,8 +237,10 @@ class TieredStore(Closing):
         await self._hot.release(session, name, holder)
 
     async def close(self) -> None:
-        await self._hot.close()
-        await self._archive.close()
+        try:
+            await self._hot.close()
+        finally:
+            await self._archive.close()
 
 
 def _hot_body(body: bytes) -> bytes:
