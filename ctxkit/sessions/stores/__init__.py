@@ -31,10 +31,11 @@ def open_store(address: str) -> Store:
         from ctxkit.sessions.stores.postgres import PostgresStore
 
         return PostgresStore(address)
-    if scheme == "sqlite" or address.endswith((".db", ".sqlite")):
+    path = address.removeprefix("sqlite:")
+    if path and (scheme == "sqlite" or path.endswith((".db", ".sqlite"))):
         from ctxkit.sessions.stores.sqlite import SQLiteStore
 
-        return SQLiteStore(address.removeprefix("sqlite:"))
+        return SQLiteStore(path)
     raise ConfigError(
         "the address of a store is sqlite:PATH, redis://HOST, postgresql://HOST/DATABASE or memory:, "
         f"not {scheme!r:.40}...",

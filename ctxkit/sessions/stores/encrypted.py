@@ -28,15 +28,15 @@ OVERHEAD = len(FORM) + NAME + NONCE + 16
 
 
 class EncryptedStore(Closing):
-    """What it is given to keep it encrypts, with AES-GCM; session ids, sizes and times stay readable.
+    """What it is given to keep it encrypts, with AES-GCM; ids, sizes, times, and the keys of calls stay readable.
 
-    A record is bound to its session and its position, so none can be changed, exchanged or moved unseen. That the end
-    of a log was cut off is not seen.
+    A record is bound to its session and its position, so none can be changed, exchanged or moved unseen. Not seen is
+    that the end of a log was cut off, or that a record is what stood at its place before it was rewritten.
 
     Args:
         store: where it is kept.
         keys: of 16, 24 or 32 random bytes, as `os.urandom(32)` gives them; the first one encrypts, all of them
-            decrypt, so that keys can be changed.
+            decrypt, so that keys can be changed. A key is good for 2**32 records (NIST SP 800-38D, 8.3).
 
     Raises:
         ConfigError: a key has another size, there is none, or `cryptography` is not installed.

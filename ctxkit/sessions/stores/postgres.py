@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.errors import ConfigError, ConflictError, StoreError
+from ctxkit.errors import ConfigError, StoreError
 from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
 from ctxkit.sessions.stores.base import Closing, conflict, no_such_position, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["PostgresStore"]
 
 LAST = 2**63 - 1  # the largest bigint
+
+READ_COMMITTED = r"-c default_transaction_isolation=read\ committed"
+"""Whatever a role or a database has for its own: whoever waited for a lock has to see what was written."""
 
 APPEND = """
 WITH moved AS (
@@ -43,7 +46,8 @@ class PostgresStore(Closing):
     """Sessions in a PostgreSQL database, for any number of tasks, event loops, processes and machines.
 
     Each write is a transaction; an acknowledged one is as durable as the server makes commits (`synchronous_commit`).
-    The tables are made when the store is first used, and brought up to date when a newer ctxkit uses them.
+    The tables are made when the store is first used, and brought up to date when a newer ctxkit uses them; a role that
+    may not make any can use those that are there.
 
     Args:
         address: as in `postgresql://user:password@host/database`; it is never shown.
@@ -54,7 +58,7 @@ class PostgresStore(Closing):
         timeout_s: seconds to wait for a connection, after which there is a StoreError.
 
     Raises:
-        ConfigError: the schema is no name, or `psycopg` is not installed.
+        ConfigError: the address or the schema is none, or `psycopg` is not installed.
     """
 
     def __init__(
@@ -71,16 +75,11 @@ class PostgresStore(Closing):
             raise ConfigError(
                 f"a schema is up to 63 small letters, digits and _, not {schema!r:.60}", path="schema"
             )
-        try:
-            import psycopg_pool  # noqa: F401
-        except ImportError as error:
-            raise ConfigError(
-                'PostgreSQL needs its driver: pip install "ctxkit-core[postgres]"', path="store"
-            ) from error
+        options = f"{_options(address)} -c search_path={schema} {READ_COMMITTED}"
         self._schema = schema
         self._limits = limits or Limits()
         self._clock = clock
-        self._pools = ByLoop(lambda: _Pool(address, schema, connections, timeout_s))
+        self._pools = ByLoop(lambda: _Pool(address, schema, options, connections, timeout_s))
 
     def __repr__(self) -> str:
         return f"PostgresStore(schema={self._schema!r})"
@@ -129,11 +128,10 @@ class PostgresStore(Closing):
             "size = sessions.size + excluded.size, touched = excluded.touched WHERE sessions.position = %s",
             (session, last, sum(map(len, bodies)), self._now(), position),
         )
-        if sql.rowcount != 1:  # another one has begun the session meanwhile
-            row = await (
-                await sql.execute("SELECT position FROM sessions WHERE id = %s", (session,))
-            ).fetchone()
-            raise conflict(session, after=position, position=row[0] if row else 0)
+        if sql.rowcount != 1:  # somebody has begun the session meanwhile, perhaps with the same call
+            if given := await _keyed(sql, session, key):
+                return given
+            raise conflict(session, after=position, position=(await _locked(sql, session))[0])
         await sql.executemany(
             "INSERT INTO records VALUES (%s, %s, %s)",
             [(session, at, body) for at, body in enumerate(bodies, position + 1)],
@@ -188,8 +186,11 @@ class PostgresStore(Closing):
     async def delete(self, session: str) -> None:
         checked_id(session)
         async with self._transaction(session) as sql:
-            await _locked(sql, session)
-            for table in ("records", "keys", "checkpoints", "leases"):
+            position, _ = await _locked(sql, session)
+            await sql.execute("DELETE FROM leases WHERE session = %s", (session,))
+            if not position:
+                return  # no lock is held: somebody may begin it at this moment
+            for table in ("records", "keys", "checkpoints"):
                 await sql.execute(f"DELETE FROM {table} WHERE session = %s", (session,))
             await sql.execute("DELETE FROM sessions WHERE id = %s", (session,))
 
@@ -273,12 +274,6 @@ class PostgresStore(Closing):
             pool = await self._pools.here().opened()
             async with pool.connection() as connection, connection.cursor() as cursor:
                 yield cursor
-        except psycopg.errors.UniqueViolation as error:
-            raise ConflictError(
-                f"session {session!r} was written to at the same moment; read what is new and try again",
-                session=session,
-                position=0,
-            ) from error
         except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed, OSError) as error:
             raise StoreError(
                 f"PostgreSQL failed: {type(error).__name__}; whether a write was carried out is not known, repeat it "
@@ -290,19 +285,19 @@ class PostgresStore(Closing):
 class _Pool:
     """The connections of one event loop, opened and migrated at the first use."""
 
-    def __init__(self, address: str, schema: str, connections: int, timeout_s: float) -> None:
+    def __init__(self, address: str, schema: str, options: str, connections: int, timeout_s: float) -> None:
         self._address = address
         self._schema = schema
+        self._options = options
         self._connections = connections
         self._timeout_s = timeout_s
-        self._pool: AsyncConnectionPool | None = None
-        self._lock = asyncio.Lock()
+        self._opening: asyncio.Task[AsyncConnectionPool] | None = None
 
     async def opened(self) -> AsyncConnectionPool:
-        async with self._lock:
-            if self._pool is None:
-                self._pool = await self._made()
-            return self._pool
+        """All who ask at once wait for one attempt; whoever asks after it has failed makes another."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._made())
+        return await asyncio.shield(self._opening)
 
     async def _made(self) -> AsyncConnectionPool:
         from psycopg_pool import AsyncConnectionPool
@@ -313,7 +308,7 @@ class _Pool:
             max_size=self._connections,
             timeout=self._timeout_s,
             open=False,
-            kwargs={"options": f"-c search_path={self._schema}", "autocommit": True},
+            kwargs={"options": self._options, "autocommit": True},
             check=AsyncConnectionPool.check_connection,
         )
         await pool.open()
@@ -321,13 +316,34 @@ class _Pool:
             async with pool.connection() as connection:
                 await migrate(connection, self._schema)
         except BaseException:
+            self._opening = None
             await pool.close()
             raise
         return pool
 
     async def close(self) -> None:
-        if self._pool is not None:
-            await self._pool.close()
+        if self._opening is not None:
+            await (await self.opened()).close()
+
+
+def _options(address: str) -> str:
+    """Those that an address gives to the server itself."""
+    try:
+        import psycopg_pool  # noqa: F401
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise ConfigError(
+            'PostgreSQL needs its driver: pip install "ctxkit-core[postgres]"', path="store"
+        ) from error
+    try:
+        return str(conninfo_to_dict(address).get("options") or "")
+    except ProgrammingError:  # it is not shown as the cause: it may quote a part of the password
+        raise ConfigError(
+            "the address of a PostgreSQL is like postgresql://user:password@host/database, with %2F for a / and %25 "
+            "for a % in the password",
+            path="store",
+        ) from None
 
 
 async def _keyed(sql: Any, session: str, key: str) -> int:

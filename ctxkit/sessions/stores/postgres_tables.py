@@ -39,21 +39,39 @@ async def migrate(connection: Any, schema: str) -> None:
     Raises:
         ConfigError: the tables are of a later version.
     """
-    from psycopg import sql
-
-    name = sql.Identifier(schema)
+    if await _version(connection, schema) == len(MIGRATIONS):
+        return
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
-        await connection.execute("CREATE TABLE IF NOT EXISTS version (number int NOT NULL)")
-        row = await (await connection.execute("SELECT max(number) FROM version")).fetchone()
-        version = row[0] or 0
-        if version > len(MIGRATIONS):
-            raise ConfigError(
-                f"the tables in schema {schema} are of version {version}, this ctxkit knows up to {len(MIGRATIONS)}: "
-                "upgrade ctxkit-core",
-                path="store",
-            )
+        version = await _version(connection, schema)
+        if not version:
+            await _begin(connection, schema)
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             await connection.execute(statements)
             await connection.execute("INSERT INTO version VALUES (%s)", (number,))
+
+
+async def _version(connection: Any, schema: str) -> int:
+    """0 for no tables. The catalogue is read, not asked by `to_regclass`, which may not yet know what others made."""
+    made = "SELECT FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'version'"
+    if (await connection.execute(made, (schema,))).rowcount == 0:
+        return 0
+    row = await (await connection.execute("SELECT max(number) FROM version")).fetchone()
+    version: int = row[0] or 0
+    if version > len(MIGRATIONS):
+        raise ConfigError(
+            f"the tables in schema {schema} are of version {version}, this ctxkit knows up to {len(MIGRATIONS)}: "
+            "upgrade ctxkit-core",
+            path="store",
+        )
+    return version
+
+
+async def _begin(connection: Any, schema: str) -> None:
+    """A schema that is there is not asked for: to ask is denied to whoever may not make one."""
+    from psycopg import sql
+
+    made = await connection.execute("SELECT FROM pg_catalog.pg_namespace WHERE nspname = %s", (schema,))
+    if made.rowcount == 0:
+        await connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    await connection.execute("CREATE TABLE IF NOT EXISTS version (number int NOT NULL)")
