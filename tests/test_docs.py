@@ -219,10 +219,20 @@ def test_every_built_in_has_its_page() -> None:
     assert kinds == set(re.findall(r"\(strategies/([\w-]+)\.md\)", index))
 
 
+WITHOUT_PLUGINS = """
+import sys
+from ctxkit import hooks
+from ctxkit.cli import main
+hooks.entry_points = lambda **group: ()
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command line as it is after `make demo`, which installs no plugin."""
+
+
 def test_the_readme_shows_what_the_demo_prints() -> None:
     command = ["compress", "examples/data/retail.json", "--config", "examples/budget.toml", "--show", "-o"]
     done = subprocess.run(
-        [sys.executable, "-m", "ctxkit.cli", *command, os.devnull],
+        [sys.executable, "-c", WITHOUT_PLUGINS, *command, os.devnull],
         cwd=ROOT,
         capture_output=True,
         text=True,
