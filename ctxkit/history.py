@@ -14,10 +14,10 @@ from ctxkit.core.edits import Edit, Pin, Plan, Unpin, malformed
 from ctxkit.core.facts import USER, active_facts
 from ctxkit.core.items import Item
 from ctxkit.core.kernel import Setting, apply
-from ctxkit.core.popping import newest, without
+from ctxkit.core.popping import newest, without, without_erased
 from ctxkit.core.profile import note_facts
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter, State, ledger_of, open_tail, stand_ins, wire
+from ctxkit.core.state import Meter, State, open_tail, stand_ins, wire
 from ctxkit.core.view import Past, View
 from ctxkit.engine import Outcome
 from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
@@ -50,7 +50,7 @@ class Step:
 
     Attributes:
         kind: "items", "edit", "tools", "notes", "compaction", "attempt", "undo", "redo", "pop", "rollback", "clear",
-            "retention", "request".
+            "retention", "request", "fork" (less what was erased since).
         state: the conversation after it.
         arrived: items that came in, as they arrived.
         kept: handles that it made, with what they stand for.
@@ -378,13 +378,10 @@ class History:
         Raises:
             NotLoaded: what came since has not been read from the store.
         """
-        now, erased = self._state, self.archive.erased
+        now = self._state
         since_then = self.archive.items(range(then.next_id, now.next_id))
-        items = tuple(item for item in then.items if item.id not in erased)
         state = replace(
-            then,
-            items=items,
-            ledger=ledger_of(items),
+            without_erased(then, self.archive.erased, self._meter),
             next_id=now.next_id,
             next_synthetic=min(now.next_synthetic, then.next_synthetic),
         )

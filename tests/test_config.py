@@ -137,7 +137,11 @@ def test_a_context_manager_reads_a_config_file(tmp_path: Path) -> None:
             "unknown key; did you mean max?",
         ),
         ({"stratgy": "x"}, "stratgy", "unknown key; did you mean strategy?"),
-        ({"qqqqqq": 1}, "qqqqqq", "known keys: budget, format, model, reasoning, repair, store, strategy, strict"),
+        (
+            {"qqqqqq": 1},
+            "qqqqqq",
+            "known keys: budget, format, model, reasoning, repair, store, strategy, strict",
+        ),
         ({"format": "antropic"}, "format", "found 'antropic'; did you mean anthropic?"),
         ({"strategy": "drop-oldst"}, "strategy", "did you mean drop-oldest?"),
         ({"strategy": {"kind": "drop-oldst"}}, "strategy.kind", "did you mean drop-oldest?"),

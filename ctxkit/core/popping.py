@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ctxkit.core.arrivals import OpenCalls
 from ctxkit.core.items import Item
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of, opens_turn
 
-__all__ = ["newest", "without"]
+__all__ = ["newest", "without", "without_erased"]
 
 
 def newest(state: State) -> Item | None:
@@ -34,6 +35,15 @@ def without(state: State, item: Item, meter: Meter) -> State:
         open=tuple(sorted((*others, *_open_in(unit, meter)), key=lambda call: call.unit)),
         pins=tuple(pin for pin in state.pins if unit or pin.unit != item.unit),
     )
+
+
+def without_erased(state: State, erased: Collection[int], meter: Meter) -> State:
+    """The state without entries that were erased since, by their ids; with one that makes calls go their results."""
+    units = {item.unit for item in state.items if item.id in erased and item.shape.calls}
+    gone = [item for item in state.items if item.id in erased or item.unit in units]
+    for item in reversed(gone):
+        state = without(state, item, meter)
+    return state
 
 
 def _open_in(unit: list[Item], meter: Meter) -> list[OpenCall]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ctxkit.core.facts import Fact, active_facts
+from ctxkit.core.popping import without_erased
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State
 from ctxkit.errors import ConfigError, ConversationError
@@ -124,19 +125,23 @@ class Recalled:
         return dict(self._log.book.names)
 
     async def at(self, position: int | str) -> Moment:
-        """The session as it was when its record at `position` (or at that name) had been written.
+        """The session as it was when its record at `position` (or at that name) had been written, less what was erased
+        since.
 
         Raises:
             ConversationError: there is no such position or name.
         """
         await self._log.refresh()
         wanted = self._position(position)
-        history = History(
-            self._history.setting.meter, reasoning=self._history.setting.reasoning, repair=False
-        )
-        log = Log(self.store, self.id, history, self.preparation.provider, self._clock)
-        await log.open(upto=wanted)
-        return Moment(wanted, history.state, history.entries(history.state))
+        _, state = await self._folded(wanted)
+        return Moment(wanted, state, self._history.entries(state))
+
+    async def _folded(self, upto: int) -> tuple[State, State]:
+        """What the log says up to a position, with stand-ins for what was erased since and without it."""
+        meter, reasoning = self._history.setting.meter, self._history.setting.reasoning
+        history = History(meter, reasoning=reasoning, repair=False)
+        await Log(self.store, self.id, history, self.preparation.provider, self._clock).open(upto=upto)
+        return history.state, without_erased(history.state, self._history.archive.erased, meter)
 
     def _position(self, position: int | str) -> int:
         known = self._log.book.names.get(position) if isinstance(position, str) else position
@@ -168,8 +173,10 @@ class Recalled:
         checked_id(id)
         wanted = self.position if at is None else self._position(at)
         bodies = await self.store.read(self.id, upto=wanted)
-        forked = Record("fork", self._clock(), data={"from": self.id, "position": wanted})
-        bodies.append(record_bytes(forked, self._history.state))
+        before, state = await self._folded(wanted)
+        step = None if state is before else Step("fork", state)
+        forked = Record("fork", self._clock(), step, {"from": self.id, "position": wanted})
+        bodies.append(record_bytes(forked, before))
         await self.store.append(id, bodies, after=0)
         session = type(self)(
             id,
