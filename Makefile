@@ -46,8 +46,9 @@ docs: $(VENV)/.dev  ## run everything that the documentation shows
 shown: $(VENV)/.dev  ## write anew what README, examples and tests/data/api.json show; then read the diff
 	CTXKIT_WRITE=1 $(PY) -m pytest tests/test_examples.py tests/test_docs.py tests/test_api.py
 
-bench: $(VENV)/.dev  ## speed; and with recorded conversations in CORPUS, what survives and what would be refused
+bench: $(VENV)/.dev  ## speed, sessions; and with recorded conversations in CORPUS, what survives and what would be refused
 	$(PY) benchmarks/speed.py
+	$(PY) -m benchmarks.sessions
 	@if [ -d "$(CORPUS)" ]; then \
 		$(PY) benchmarks/grounding.py --folder "$(CORPUS)" && $(PY) benchmarks/safety.py "$(CORPUS)" --jobs $(JOBS); \
 	else echo "No recorded conversations in CORPUS=$(CORPUS): grounding and safety are left out."; fi

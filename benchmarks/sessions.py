@@ -7,15 +7,20 @@ growth   median of an add and of a request (`prepare`), window 8k, in a session 
          by turn in alternation, on each store.
 opening  a session of 100,000 records, opened from its checkpoint and by reading all of its log: time, and whether the
          states are equal; in one SQLite file.
-many     1,000 sessions in one process, 20 messages each: bytes that an open session takes, by tracemalloc, and the time
-         of a turn in one of them against the time of a turn when it is the only one.
+many     1,000 sessions of 40 records in one process: bytes that an open session takes, by tracemalloc, and the time of a
+         turn in one of them against the time of a turn in one that is alone.
 peers    a turn (add the question, read what the model sees, add the answer) against those of `SQLiteSession` and
-         `AdvancedSQLiteSession` of the OpenAI Agents SDK, at 1,000 and 10,000 items, in alternation. All write to a file
-         with a write-ahead log; what each does for durability (`PRAGMA synchronous`) is printed. All of a turn of theirs
-         is two commits; of ours three, since the request goes on record too. With `snapshots=False` it says less.
+         `AdvancedSQLiteSession` of the OpenAI Agents SDK, at 1,000 and 10,000 items, in alternation, each in a file of its
+         own. As shipped, all of them keep a write-ahead log with `synchronous = FULL` (it is printed): what is
+         acknowledged outlasts a power failure. A turn of theirs is two commits, one of ours three: the request goes on
+         record too, and `snapshots=False` leaves out what it held.
 
 Servers: Valkey without append-only file and PostgreSQL without fsync, both on this machine, as the tests start them; or
 those named in CTXKIT_TEST_REDIS_URL and CTXKIT_TEST_POSTGRES_URL.
+
+Figures of two busy cores: growth 0.67 to 0.94 for an add and 0.87 to 1.00 for a request on the four stores;
+opening 16 x quicker from the checkpoint (1.8 s), states equal; 52 kB a session; SQLiteSession takes 1.5 to 1.7 x a turn of
+ours at 1,000 items and 5 to 8 x at 10,000, AdvancedSQLiteSession 1.6 to 1.8 x and 7 to 12 x.
 """
 
 from __future__ import annotations
