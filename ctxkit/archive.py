@@ -77,7 +77,7 @@ class Archive:
         Raises:
             NotLoaded: some of them have not been read from the store.
         """
-        wanted = [id for id in ids if id >= self.erased_to and id not in self.erased]
+        wanted = [id for id in ids if not self.is_erased(id)]
         absent = [id for id in wanted if id < self.first and id not in self.read]
         if absent:
             self.missed.update(absent)
@@ -86,7 +86,11 @@ class Archive:
 
     def gone(self, ids: Iterable[int]) -> bool:
         """Whether an original among these was erased."""
-        return any(0 <= id < self.erased_to or id in self.erased for id in ids)
+        return any(id >= 0 and self.is_erased(id) for id in ids)
+
+    def is_erased(self, id: int) -> bool:
+        """Whether the original with an id was taken out for good."""
+        return id < self.erased_to or id in self.erased
 
     def original(self, id: int) -> Entry:
         """The entry that an item arrived as. Do not change it.
@@ -95,7 +99,7 @@ class Archive:
             NotLoaded: it has not been read from the store.
             UnknownHandleError: it was erased.
         """
-        if id < self.erased_to or id in self.erased:
+        if self.is_erased(id):
             raise UnknownHandleError("the original was erased")
         return self.items((id,))[0].raw
 

@@ -22,7 +22,7 @@ from ctxkit.core.view import Past, View
 from ctxkit.engine import Outcome
 from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied, json_text
-from ctxkit.rebase import rebase, since
+from ctxkit.rebase import beside, rebase, since
 
 __all__ = ["ERASES", "UNDO_DEPTH", "History", "Snapshot", "Step"]
 
@@ -326,12 +326,8 @@ class History:
             before,
             facts=now.facts,
             pins=tuple(pin for pin in now.pins if pin.by == USER or pin in before.pins),
-            waiting=now.waiting,
-            system=now.system,
-            tools=now.tools,
-            system_tokens=now.system_tokens,
-            tools_tokens=now.tools_tokens,
             compactions=now.compactions,
+            **beside(now),
         )
         try:
             state, _, _ = append(kept, since(before, self.archive, now.next_id), self._meter)

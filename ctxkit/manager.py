@@ -119,16 +119,7 @@ class ContextManager:
                 that is no text of one line.
         """
         added = self._preparation.added(messages, system, region, waiting, author=author, place=place)
-        self._history.do(
-            lambda: self._history.adding(
-                added.entries,
-                system=added.system,
-                region=added.region,
-                waiting=added.waiting,
-                author=added.author,
-                place=added.place,
-            )
-        )
+        self._history.do(lambda: self._preparation.adding(added))
 
     def remember(self, key: str, value: str, *, confidence: float = 1.0, subject: str = "") -> None:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.
@@ -298,7 +289,7 @@ class ContextManager:
         """
         history, asked = self._history, asked_in(arguments)
         reading = Reading(history.state, history.archive, history.setting.meter, self.budget.limit)
-        if asked.wrong or asked.handle or asked.message is not None:
+        if not asked.is_search:
             return reading.answered(asked)
         search = Search(reading, asked.query)
         for item in history.archive.items(range(history.state.next_id)):

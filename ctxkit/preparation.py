@@ -80,6 +80,17 @@ class Done:
     selected: Selected
     outcome: Outcome | None = None
 
+    @property
+    def trigger(self) -> str:
+        """Why there was a compaction or none, and why its plan was not taken."""
+        refused = self.outcome.refused if self.outcome is not None else ""
+        return f"{self.selected.why}; {refused}" if refused else self.selected.why
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What was rolled back in the compaction."""
+        return self.outcome.failures if self.outcome is not None else ()
+
 
 class Preparation:
     """Format, budget, counter, strategy and triggers of one conversation, with its history; see `ContextManager` for
@@ -196,6 +207,17 @@ class Preparation:
         beside = taken_in(system, format=name, path="system")
         return Added(entries, beside, region, calls, author, place)
 
+    def adding(self, added: Added) -> Step:
+        """The step by which it comes in; raises what `History.adding` raises."""
+        return self.history.adding(
+            added.entries,
+            system=added.system,
+            region=added.region,
+            waiting=added.waiting,
+            author=added.author,
+            place=added.place,
+        )
+
     # Gather, select, compress, structure: how a request is made
 
     def tools(self, tools: Any) -> Step | None:
@@ -260,7 +282,7 @@ class Preparation:
             BudgetExceededError: it is over its budget.
             StrategyError: something is wrong with it, and `strict` is set.
         """
-        check_fits(done.view, done.outcome.failures if done.outcome else ())
+        check_fits(done.view, done.failures)
         wrong = request_failures(done.view, self.hooks)
         if wrong and self.services.strict:
             raise StrategyError(f"{wrong[0].by}: {wrong[0].why}", kind=wrong[0].by)
@@ -297,7 +319,7 @@ class Preparation:
         return Telling(
             done.view,
             done.outcome,
-            done.selected.why,
+            done.trigger,
             announced,
             self.counter,
             spent,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ctxkit.archive import Archive
 from ctxkit.core.arrivals import Arrival, append
@@ -10,13 +11,24 @@ from ctxkit.core.state import Meter, State
 from ctxkit.engine import Outcome
 from ctxkit.withdrawn import mentions_withdrawn
 
-__all__ = ["rebase", "since"]
+__all__ = ["beside", "rebase", "since"]
 
 
 def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
     """What has arrived since a state, up to the item `next_id`."""
     came = archive.items(range(state.next_id, next_id))
     return [Arrival(item.raw, item.region, item.tokens, item.author, item.place) for item in came]
+
+
+def beside(now: State) -> dict[str, Any]:
+    """What no compaction changes, and no older state brings back: the fields of a state that go on as they are now."""
+    return {
+        "waiting": now.waiting,
+        "system": now.system,
+        "tools": now.tools,
+        "system_tokens": now.system_tokens,
+        "tools_tokens": now.tools_tokens,
+    }
 
 
 def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> State | None:
@@ -39,12 +51,8 @@ def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> Stat
     kept_pins = tuple(pin for pin in after.pins if pin in now.pins or pin not in before.pins)
     state = replace(
         after,
-        facts=(*after.facts, *now.facts[len(before.facts) :]),
+        facts=after.facts + now.facts[len(before.facts) :],
         pins=(*kept_pins, *(pin for pin in new_pins if pin.unit in there or pin.unit >= before.next_id)),
-        waiting=now.waiting,
-        system=now.system,
-        tools=now.tools,
-        system_tokens=now.system_tokens,
-        tools_tokens=now.tools_tokens,
+        **beside(now),
     )
     return append(state, since(before, archive, now.next_id), meter)[0]

@@ -106,6 +106,11 @@ class Asked:
     query: str = ""
     wrong: str = ""
 
+    @property
+    def is_search(self) -> bool:
+        """Whether it asks for words alone."""
+        return not (self.wrong or self.handle or self.message is not None)
+
 
 def asked_in(arguments: Any) -> Asked:
     """What the arguments of a call ask for, as an object or as its JSON; never raises, whatever a model wrote."""
@@ -174,7 +179,7 @@ class Reading:
             return asked.wrong
         ids, name = self._wanted(asked)
         first = asked.message or 0
-        left = [id for id in ids if id >= first and not self._is_gone(id)]
+        left = [id for id in ids if id >= first and not self.archive.is_erased(id)]
         if not left:
             return self._nothing(asked)
         return self._page(left, name, asked)
@@ -185,9 +190,6 @@ class Reading:
             return (id for span in kept.ids for id in span) if kept else (), asked.handle
         id = asked.message if asked.message is not None else -1
         return (range(id, id + 1) if 0 <= id < self.state.next_id else ()), f"messages[{id}]"
-
-    def _is_gone(self, id: int) -> bool:
-        return id < self.archive.erased_to or id in self.archive.erased
 
     def _nothing(self, asked: Asked) -> str:
         """What is said instead of an original that is not there."""
@@ -306,7 +308,7 @@ class Search:
     def look(self, item: Item) -> None:
         """Look at one more original."""
         id = item.id
-        if id in self._shown or self.reading._is_gone(id) or any(id in span for span in self._back):
+        if id in self._shown or self.reading.archive.is_erased(id) or any(id in span for span in self._back):
             return
         text = self.reading.text(item)
         folded = text.casefold()

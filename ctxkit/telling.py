@@ -50,11 +50,10 @@ class Telling:
         """The report."""
         view, outcome = self.view, self.outcome
         before = outcome.before if outcome is not None else view
-        refused = f"; {outcome.refused}" if outcome is not None and outcome.refused else ""
         return Report(
             format=view.setting.meter.provider.name,
             compacted=self.compacted,
-            trigger=f"{self.trigger}{refused}",
+            trigger=self.trigger,
             tokens_before=before.tokens,
             tokens_after=view.tokens,
             limit=view.budget.limit,

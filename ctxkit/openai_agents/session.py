@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from ctxkit.archive import NotLoaded
 from ctxkit.core.items import Item
@@ -18,6 +17,7 @@ from ctxkit.openai_agents.asides import Asides
 from ctxkit.openai_agents.matching import Matching
 from ctxkit.preparation import Preparation
 from ctxkit.providers import FormatName
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store, checked_id
 from ctxkit.sessions.stores.memory import MemoryStore
@@ -30,7 +30,7 @@ __all__ = ["CtxkitSession"]
 FORMAT: FormatName = "openai-responses"
 
 
-class CtxkitSession:
+class CtxkitSession(Closing):
     """A `Session` of the OpenAI Agents SDK over a `ctxkit` session.
 
     The runner reads it once a run and writes to it in pieces. What it reads fits the budget, and is valid by itself:
@@ -84,6 +84,12 @@ class CtxkitSession:
             SessionError: the log cannot be read.
             StoreError: the store cannot be reached.
         """
+        session = await self._opened()
+        await session.refresh()
+        return session
+
+    async def _opened(self) -> Session:
+        """The same as far as it was read: what is written finds out by itself what is new."""
         async with self._opening:
             if self._session is None:
                 self._session = await Session.open(
@@ -94,22 +100,13 @@ class CtxkitSession:
                     format=FORMAT,
                     **self._settings,
                 )
-        await self._session.refresh()
-        return self._session
+            return self._session
 
     async def close(self) -> None:
         """Wait for a compaction in the background, and close the store if it was opened here."""
         if self._session is not None:
             await self._session.close()
             self._session = self._matching = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     # The protocol of the SDK
 
@@ -138,7 +135,7 @@ class CtxkitSession:
             StoreError: the store failed; whether they were written is known after the next call.
         """
         if items:
-            await (await self.opened()).add(list(items))
+            await (await self._opened()).add(list(items))
 
     async def pop_item(self, *, wrapper: Any = None) -> TResponseInputItem | None:
         """Take the newest item back, for good, and give it as it was added; None when there is none.
@@ -212,7 +209,7 @@ class CtxkitSession:
             StrategyError: a strategy failed, and `strict` is set.
             StoreError: the store failed.
         """
-        await (await self.opened()).compact()
+        await (await self._opened()).compact()
 
     async def get_items_with_metadata(self, limit: int | None = None) -> list[dict[str, Any]]:
         """What `get_items` gives, each as `{"message": ..., "metadata": ...}`.

@@ -74,8 +74,8 @@ def changed(state: State, told: Mapping[str, Any]) -> State:
     if "ledger" in told:
         values["ledger"] = dict(told["ledger"])
     if "facts" in told:
-        held = state.facts[: told.get("facts_kept", len(state.facts))]
-        values["facts"] = (*held, *facts_from(told["facts"]))
+        held = state.facts[: told["facts_kept"]] if "facts_kept" in told else state.facts
+        values["facts"] = held + facts_from(told["facts"])
     return replace(state, **values)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,7 +20,7 @@ from ctxkit.sessions.changes import (
     state_from,
     state_json,
 )
-from ctxkit.sessions.records import VERSION, kept_from, kept_json, past_from, past_json, to_bytes
+from ctxkit.sessions.records import VERSION, from_bytes, kept_from, kept_json, past_from, past_json, to_bytes
 
 __all__ = ["checkpoint_bytes", "restore_checkpoint"]
 
@@ -89,7 +88,7 @@ def restore_checkpoint(body: bytes, history: History, *, session: str) -> Book |
         SessionError: it is no checkpoint.
     """
     try:
-        told = json.loads(body.decode("utf-8", "surrogatepass"))
+        told = from_bytes(body)
         if told["v"] != VERSION:
             return None
         table = [item_from(each) for each in told["table"]]

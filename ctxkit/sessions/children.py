@@ -47,15 +47,7 @@ async def begin(session: Session, id: str, purpose: str, settings: dict[str, Any
     """
     if checked_id(id) == session.id:
         raise ConfigError("a session is no child of its own", path="id")
-    child = type(session)(
-        id,
-        session.store,
-        session.preparation.again(**settings),
-        background=session._background,
-        snapshots=session._snapshots.wanted,
-        clock=session._clock,
-    )
-    await child._log.open()
+    child = await session._opened_beside(id, **settings)
     _check_parent(child, session.id)
 
     def named(at: float) -> Record | None:

@@ -6,11 +6,10 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
-from ctxkit.archive import NotLoaded
 from ctxkit.engine import Outcome
 from ctxkit.errors import StoreError
 from ctxkit.history import Snapshot, Step
@@ -21,8 +20,6 @@ from ctxkit.sessions.records import Record
 from ctxkit.triggers import Selected
 
 __all__ = ["Compacting"]
-
-T = TypeVar("T")
 
 LEASE_S = 30.0
 """Seconds for which a worker has a compaction for itself; renewed while it is at it."""
@@ -96,20 +93,13 @@ class Compacting:
 
     async def preview(self) -> Report:
         """What a compaction would do."""
-        return await self._paged(self._preparation.preview)
+        return await self._log.paged_plan(self._preparation.preview)
 
     async def _compress(self, snapshot: Snapshot, *, asked: bool) -> Done:
         """A compaction; made anew with the originals that a strategy wanted and that lay in the store."""
-        return await self._paged(
+        return await self._log.paged_plan(
             lambda: self._preparation.compress(snapshot, self._commit, asked=asked),
         )
-
-    async def _paged(self, work: Callable[[], Awaitable[T]]) -> T:
-        while True:
-            try:
-                return await work()
-            except NotLoaded as missing:
-                await self._log.load(missing.ids)
 
     async def _commit(self, outcome: Outcome, version: int) -> Step | None:
         def made(at: float) -> Record | None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.archive import NotLoaded
 from ctxkit.core.conversation import Unit
 from ctxkit.core.items import Item, Role
 from ctxkit.core.marks import fence
@@ -53,13 +52,12 @@ class Handoff:
 async def hand_over(session: Session, *, to: str, system: Any, tail: int, summary: str | None) -> Handoff:
     """The handoff of a session as it is, put on record."""
     await session.refresh()
-    while True:
-        try:
-            view = session.preparation.view(session._history.state)
-            made = await handed_over(session.preparation, view, system=system, tail=tail, summary=summary)
-            break
-        except NotLoaded as missing:
-            await session._log.load(missing.ids)
+    preparation, history = session.preparation, session._history
+    made = await session._log.paged_plan(
+        lambda: handed_over(
+            preparation, preparation.view(history.state), system=system, tail=tail, summary=summary
+        )
+    )
     await session._log.write(lambda at: Record("handoff", at, data={"to": to, "tail": tail}))
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -214,6 +214,14 @@ class Log:
         while True:
             try:
                 return work()
+            except NotLoaded as missing:
+                await self.load(missing.ids)
+
+    async def paged_plan(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The same for work that is awaited: a plan of a strategy."""
+        while True:
+            try:
+                return await work()
             except NotLoaded as missing:
                 await self.load(missing.ids)
 

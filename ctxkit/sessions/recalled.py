@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from ctxkit.core.facts import Fact, active_facts
 from ctxkit.core.popping import without_erased
@@ -17,6 +17,7 @@ from ctxkit.explain import Explanation, explain, fates
 from ctxkit.history import History, Step
 from ctxkit.jsons import copied
 from ctxkit.preparation import Preparation
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.compacting import Compacting
 from ctxkit.sessions.comparing import Difference, differences
 from ctxkit.sessions.log import Log
@@ -50,7 +51,7 @@ class Moment:
         return tuple(active_facts(self.state.facts).values())
 
 
-class Recalled:
+class Recalled(Closing):
     """The log of a session, and ways back in it; `Session` is what users open.
 
     Attributes:
@@ -178,10 +179,14 @@ class Recalled:
         forked = Record("fork", self._clock(), step, {"from": self.id, "position": wanted})
         bodies.append(record_bytes(forked, before))
         await self.store.append(id, bodies, after=0)
+        return await self._opened_beside(id)
+
+    async def _opened_beside(self, id: str, **settings: Any) -> Self:
+        """Another session of the same store, prepared as this one is but for some settings."""
         session = type(self)(
             id,
             self.store,
-            self.preparation.again(),
+            self.preparation.again(**settings),
             background=self._background,
             snapshots=self._snapshots.wanted,
             clock=self._clock,

@@ -24,6 +24,7 @@ __all__ = [
     "draft_of",
     "erased",
     "erased_draft",
+    "from_bytes",
     "kept_from",
     "kept_json",
     "past_from",
@@ -62,6 +63,15 @@ def to_bytes(told: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def from_bytes(body: bytes) -> Any:
+    """The JSON that `to_bytes` wrote.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return json.loads(body.decode("utf-8", "surrogatepass"))
+
+
 def told_in(body: bytes, *, session: str) -> Json:
     """A record as the JSON of today's version.
 
@@ -69,7 +79,7 @@ def told_in(body: bytes, *, session: str) -> Json:
         SessionError: it is no record, or was written by a newer version of ctxkit.
     """
     try:
-        told = json.loads(body.decode("utf-8", "surrogatepass"))
+        told = from_bytes(body)
         version = told["v"]
         for number in range(version, VERSION):
             told = MIGRATIONS[number](told)

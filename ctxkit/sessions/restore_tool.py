@@ -30,7 +30,7 @@ async def run_restore(session: Session, arguments: Any) -> str:
     history = session._history
     reading = Reading(history.state, history.archive, history.setting.meter, session.preparation.budget.limit)
     asked = asked_in(arguments)
-    if asked.wrong or asked.handle or asked.message is not None:
+    if not asked.is_search:
         return await session._log.paged(lambda: reading.answered(asked))
     search = Search(reading, asked.query)
     async for _, body in bodies(session.store, session.id, upto=session.position):

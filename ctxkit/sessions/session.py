@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ctxkit.core.edits import Close, Edit, Remember, Retract
@@ -96,14 +95,6 @@ class Session(Recalled):
     def __repr__(self) -> str:
         return f"<Session {self.id}, {self.position} records, {self.preparation.strategy.kind}>"
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def close(self) -> None:
         """Wait for a compaction in the background, and close the store if it was opened here."""
         await self.settled()
@@ -149,14 +140,7 @@ class Session(Recalled):
                 announced.append(f"a second result for the call {repeated!r} was left out")
             else:
                 entries.append(entry)
-        step = self._history.adding(
-            entries,
-            system=added.system,
-            region=added.region,
-            waiting=added.waiting,
-            author=added.author,
-            place=added.place,
-        )
+        step = self.preparation.adding(replace(added, entries=entries))
         step = replace(step, announced=(*announced, *step.announced))
         return Record("items", at, step, dict(data or {}))
 

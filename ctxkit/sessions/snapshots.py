@@ -213,12 +213,10 @@ def _against(refs: list[Ref], shown: Shown) -> Json:
 
 def _told(done: Done, wrong: Iterable[Failure]) -> Json:
     """Why the request is as it is, and how large."""
-    outcome = done.outcome
-    refused = f"; {outcome.refused}" if outcome is not None and outcome.refused else ""
-    failures = (*(outcome.failures if outcome is not None else ()), *wrong)
+    failures = (*done.failures, *wrong)
     told: Json = {
         "tokens": {region: tokens for region, tokens in done.view.regions.items() if tokens},
-        "trigger": f"{done.selected.why}{refused}",
+        "trigger": done.trigger,
     }
     if failures:
         told["failures"] = [[each.by, each.why] for each in failures]

@@ -68,13 +68,9 @@ async def finish_newest(log: Log) -> bool:
     It reads two records, or what has to be written anew.
     """
     at = log.book.erased_at
-    told, before = (
-        [told_in(body, session=log.id) for body in await log.store.read(log.id, after=at - 1, upto=at)],
-        at - 1,
-    )
-    popped = told[0]["step"].get("popped")
-    if popped is not None:
-        before = log.book.position_of(popped)
+    (body,) = await log.store.read(log.id, after=at - 1, upto=at)
+    popped = told_in(body, session=log.id)["step"].get("popped")
+    before = at - 1 if popped is None else log.book.position_of(popped)
     (held,) = await log.store.read(log.id, after=before - 1, upto=before)
     there = told_in(held, session=log.id)
     if popped is None and there["kind"] not in ("session", "erased"):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from typing import Any, BinaryIO
 
 from ctxkit.errors import ConflictError, ConversationError, CtxkitError, SessionError
 from ctxkit.sessions.paging import PAGE, bodies
-from ctxkit.sessions.records import to_bytes
+from ctxkit.sessions.records import from_bytes, to_bytes
 from ctxkit.sessions.store import Store, checked_id
 
 __all__ = ["Transferred", "export_log", "import_log"]
@@ -161,7 +160,7 @@ class _Reading:
         line = self._file.readline(LONGEST)
         if not line.endswith(b"\n"):
             raise self._wrong("is cut off" if line else "is missing: the file ends too soon")
-        told = json.loads(line.decode("utf-8", "surrogatepass"))
+        told = from_bytes(line)
         if not isinstance(told, dict):
             raise TypeError
         return told

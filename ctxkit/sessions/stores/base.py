@@ -1,34 +1,18 @@
-"""What stores share: being closed by `async with`, and what they say when they refuse."""
+"""What stores share: how they end a call, what they say when they refuse, and how they write a text."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from ctxkit.errors import ConflictError
+from ctxkit.errors import ConfigError, ConflictError
 
-__all__ = ["Closing", "conflict", "no_such_position", "wholly"]
+__all__ = ["conflict", "no_such_position", "not_installed", "text_bytes", "wholly"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Closing:
-    """Closed at the end of an `async with`."""
-
-    async def close(self) -> None:
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def conflict(session: str, *, after: int, position: int) -> ConflictError:
@@ -48,6 +32,16 @@ def no_such_position(session: str, *, wrong: int, position: int) -> ConflictErro
         session=session,
         position=position,
     )
+
+
+def not_installed(what: str, extra: str) -> ConfigError:
+    """What is said when the package is missing that a store needs."""
+    return ConfigError(f'{what}: pip install "ctxkit-core[{extra}]"', path="store")
+
+
+def text_bytes(text: str) -> bytes:
+    """A text as bytes, lone surrogates too."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def wholly(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:

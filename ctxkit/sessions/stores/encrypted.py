@@ -9,8 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ctxkit.errors import ConfigError, SessionError
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
-from ctxkit.sessions.stores.base import Closing
+from ctxkit.sessions.stores.base import not_installed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -138,7 +139,5 @@ def _cipher(key: bytes) -> AESGCM:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:
-        raise ConfigError(
-            'encryption needs its library: pip install "ctxkit-core[encryption]"', path="store"
-        ) from error
+        raise not_installed("encryption needs its library", "encryption") from error
     return AESGCM(key)

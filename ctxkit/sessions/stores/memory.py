@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
-from ctxkit.sessions.stores.base import Closing, conflict, no_such_position
+from ctxkit.sessions.stores.base import conflict, no_such_position
 
 __all__ = ["MemoryStore"]
 

@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.errors import ConfigError, StoreError
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
-from ctxkit.sessions.stores.base import Closing, conflict, no_such_position, wholly
+from ctxkit.sessions.stores.base import conflict, no_such_position, not_installed, text_bytes, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.postgres_tables import migrate
 
@@ -112,7 +113,7 @@ class PostgresStore(Closing):
         if max(map(len, bodies)) > self._limits.record:
             return 0
         asked = {"session": session, "after": after, "last": last, "size": size, "now": self._now()}
-        asked |= {"key": _bytes(key), "bodies": list(bodies), "limit": self._limits.session}
+        asked |= {"key": text_bytes(key), "bodies": list(bodies), "limit": self._limits.session}
         async with self._statement(session) as sql:
             await sql.execute(APPEND, asked)
             moved, known, position = await sql.fetchone()
@@ -137,7 +138,7 @@ class PostgresStore(Closing):
             [(session, at, body) for at, body in enumerate(bodies, position + 1)],
         )
         if key:
-            await sql.execute("INSERT INTO keys VALUES (%s, %s, %s)", (session, _bytes(key), last))
+            await sql.execute("INSERT INTO keys VALUES (%s, %s, %s)", (session, text_bytes(key), last))
         return last
 
     @wholly
@@ -235,8 +236,8 @@ class PostgresStore(Closing):
                 f"WHERE leases.holder = excluded.holder OR leases.until <= {now}",
                 {
                     "session": session,
-                    "name": _bytes(name),
-                    "holder": _bytes(holder),
+                    "name": text_bytes(name),
+                    "holder": text_bytes(holder),
                     "seconds": seconds,
                     "now": self._now(),
                 },
@@ -245,7 +246,7 @@ class PostgresStore(Closing):
 
     @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
-        held = (checked_id(session), _bytes(name), _bytes(holder))
+        held = (checked_id(session), text_bytes(name), text_bytes(holder))
         async with self._statement(session) as sql:
             await sql.execute("DELETE FROM leases WHERE session = %s AND name = %s AND holder = %s", held)
 
@@ -333,9 +334,7 @@ def _options(address: str) -> str:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
     except ImportError as error:
-        raise ConfigError(
-            'PostgreSQL needs its driver: pip install "ctxkit-core[postgres]"', path="store"
-        ) from error
+        raise not_installed("PostgreSQL needs its driver", "postgres") from error
     try:
         return str(conninfo_to_dict(address).get("options") or "")
     except ProgrammingError:  # it is not shown as the cause: it may quote a part of the password
@@ -350,7 +349,7 @@ async def _keyed(sql: Any, session: str, key: str) -> int:
     """The position that this key gave, 0 when it was not used."""
     if not key:
         return 0
-    await sql.execute("SELECT position FROM keys WHERE session = %s AND key = %s", (session, _bytes(key)))
+    await sql.execute("SELECT position FROM keys WHERE session = %s AND key = %s", (session, text_bytes(key)))
     row = await sql.fetchone()
     return row[0] if row else 0
 
@@ -360,7 +359,3 @@ async def _locked(sql: Any, session: str) -> tuple[int, int]:
     await sql.execute("SELECT position, size FROM sessions WHERE id = %s FOR UPDATE", (session,))
     row = await sql.fetchone()
     return (row[0], row[1]) if row else (0, 0)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

@@ -7,8 +7,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.errors import ConfigError, StoreError
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
-from ctxkit.sessions.stores.base import Closing, conflict, no_such_position, wholly
+from ctxkit.sessions.stores.base import conflict, no_such_position, not_installed, text_bytes, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.redis_scripts import APPEND, CHECKPOINT, LEASE, RELEASE, REWRITE
 
@@ -78,7 +79,7 @@ class RedisStore(Closing):
                 await server.sadd(self._index, session)
             arguments = [
                 after,
-                _bytes(key),
+                text_bytes(key),
                 self._limits.record,
                 self._limits.session,
                 self._now(),
@@ -164,13 +165,13 @@ class RedisStore(Closing):
 
     @wholly
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
-        arguments = [_bytes(name), _bytes(holder), seconds, self._now()]
+        arguments = [text_bytes(name), text_bytes(holder), seconds, self._now()]
         async with self._server(session) as server:
             return bool(await server.register_script(LEASE)([self._key(session, "leases")], arguments))
 
     @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
-        arguments = [_bytes(name), _bytes(holder)]
+        arguments = [text_bytes(name), text_bytes(holder)]
         async with self._server(session) as server:
             await server.register_script(RELEASE)([self._key(session, "leases")], arguments)
 
@@ -218,15 +219,11 @@ def _info(session: str, meta: Sequence[bytes | None]) -> SessionInfo | None:
     return SessionInfo(session, int(position), int(size), float(touched))
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _client(address: str, timeout_s: float) -> Redis:
     try:
         from redis.asyncio import Redis
     except ImportError as error:
-        raise ConfigError('Redis needs its driver: pip install "ctxkit-core[redis]"', path="store") from error
+        raise not_installed("Redis needs its driver", "redis") from error
     try:
         return Redis.from_url(address, socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
     except ValueError:  # it is not shown as the cause: it may quote a part of the password

@@ -8,8 +8,9 @@ from dataclasses import replace
 from uuid import uuid4
 
 from ctxkit.errors import ConflictError, SessionError, StoreError
+from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
-from ctxkit.sessions.stores.base import Closing, conflict
+from ctxkit.sessions.stores.base import conflict
 
 __all__ = ["TieredStore"]
 
@@ -219,9 +220,8 @@ class TieredStore(Closing):
 
     async def delete(self, session: str) -> None:
         await self._hot.delete(session)
-        await self._archive.delete(
-            session
-        )  # the second: a move that copies meanwhile then sees that it is gone
+        # the second, so that a move that copies meanwhile sees that it is gone
+        await self._archive.delete(session)
 
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
         await self._hot.save_checkpoint(session, position, body)
