@@ -12,6 +12,7 @@ from ctxkit.archive import Archive, Handles, Kept, handles_of
 from ctxkit.core.arrivals import Arrival, append
 from ctxkit.core.edits import Edit, Pin, Plan, Unpin, malformed
 from ctxkit.core.facts import USER, active_facts
+from ctxkit.core.flaws import check_flaws, mended, refuse
 from ctxkit.core.items import Item
 from ctxkit.core.kernel import Setting, apply
 from ctxkit.core.popping import newest, without, without_erased
@@ -94,6 +95,7 @@ class History:
         self._meter = meter
         self._provider = meter.provider
         self._repair = repair
+        self._checked: int | None = None
         self._state = State()
         self.version = 0
         self._announced: list[str] = []
@@ -144,7 +146,7 @@ class History:
                 case "redo":
                     self.undoable.append(self._state)
                     self.redoable.pop()
-                case "pop" | "rollback" | "clear" | "retention":
+                case "pop" | "rollback" | "clear" | "retention" | "fork":
                     self._begin_anew(step)
             if step.kind in REWRITES:
                 self.version += 1
@@ -191,9 +193,11 @@ class History:
             tokens = self._meter.weight(self._provider.weigh_system(system))
             state = replace(state, system=system, system_tokens=tokens)
         announced: list[str] = []
-        if self._repair and not state.items:
-            entries, repairs = self._provider.repair(entries)
+        if self._repair:
+            mend = mended if state.items else lambda given, provider: provider.repair(given)
+            entries, repairs = mend(entries, self._provider)
             announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
+        check_flaws(entries, self._provider)
         arrivals = [
             Arrival(entry, region, author=author or self._provider.author(entry), place=place)
             for entry in entries
@@ -258,7 +262,7 @@ class History:
 
         Raises:
             OpenCallsError: a request would end on a call without result.
-            ProviderFormatError: it is the first, and broken as it is.
+            ProviderFormatError: it would be empty, or is broken: the first, and the first after each step back.
         """
         tail = [each.call for each in open_tail(self._state) if not each.call.deferred]
         if tail:
@@ -267,8 +271,9 @@ class History:
                 f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
                 calls=waiting,
             )
-        if not self.first_unsent:
+        if self._checked != self.version or not self._state.items:
             self._refuse_broken(view_of(self._state))
+            self._checked = self.version
         noted = note_facts(self._state, self.first_unsent, self._meter)
         if noted is self._state or view_of(self._state).newly_refused(view_of(noted)):
             return None
@@ -277,13 +282,7 @@ class History:
     def _refuse_broken(self, view: View) -> None:
         for violation in view.violations.values():
             if violation.rule in self._provider.certain:
-                raise ProviderFormatError(
-                    f"the provider would refuse this: {violation.message} (see {violation.rule} in "
-                    "docs/wire-rules.md; repair=True mends what can be mended)",
-                    format=self._provider.name,
-                    path=violation.path,
-                    rule=violation.rule,
-                )
+                refuse(violation, self._provider)
 
     def committing(self, outcome: Outcome, version: int) -> Step | None:
         """A compaction is taken over, with what came in while it was planned; None when that cannot be.
@@ -377,7 +376,7 @@ class History:
         now = self._state
         since_then = self.archive.items(range(then.next_id, now.next_id))
         state = replace(
-            without_erased(then, self.archive.erased, self._meter),
+            without_erased(then, self.archive.is_erased, self._meter),
             next_id=now.next_id,
             next_synthetic=min(now.next_synthetic, then.next_synthetic),
         )

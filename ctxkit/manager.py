@@ -188,7 +188,7 @@ class ContextManager:
         snapshot = self._gathered(tools)
         done = self._preparation.select(snapshot)
         if done.selected.wanted:
-            done = await self._preparation.compress(snapshot, self._commit)
+            done = await self._preparation.compress(snapshot, self._commit, self._attempted)
         return self._structured(done, started)
 
     def prepare_sync(self, tools: Any = None) -> Request:
@@ -197,7 +197,7 @@ class ContextManager:
         snapshot = self._gathered(tools)
         done = self._preparation.select(snapshot)
         if done.selected.wanted:
-            done = run_sync(lambda: self._preparation.compress(snapshot, self._commit))
+            done = run_sync(lambda: self._preparation.compress(snapshot, self._commit, self._attempted))
         return self._structured(done, started)
 
     def compact(self) -> Report:
@@ -208,7 +208,9 @@ class ContextManager:
         """
         started = time.perf_counter()
         snapshot = self._history.snapshot()
-        done = run_sync(lambda: self._preparation.compress(snapshot, self._commit, asked=True))
+        done = run_sync(
+            lambda: self._preparation.compress(snapshot, self._commit, self._attempted, asked=True)
+        )
         return self._preparation.tell(done, started).report
 
     def preview(self) -> Report:
@@ -228,6 +230,9 @@ class ContextManager:
 
     async def _commit(self, outcome: Outcome, version: int) -> Step | None:
         return self._history.do(lambda: self._history.committing(outcome, version))
+
+    async def _attempted(self, outcome: Outcome) -> None:
+        self._history.do(lambda: self._history.attempting(outcome))
 
     def _structured(self, done: Done, started: float) -> Request:
         wrong = self._preparation.checked(done)
@@ -303,7 +308,6 @@ class ContextManager:
             ConversationError: there is none that can be undone.
         """
         self._history.do(self._history.undoing)
-        self._preparation.triggers.hold()
 
     def redo(self) -> None:
         """Take the compaction over again that was undone last, unless there was another since.

@@ -31,13 +31,16 @@ from ctxkit.telling import Telling
 from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
 from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
 
-__all__ = ["Added", "Commit", "Done", "Preparation", "Request"]
+__all__ = ["Added", "Attempted", "Commit", "Done", "Preparation", "Request"]
 
 RESERVED = ("system", "profile", "tools")
 """Regions that are filled by what messages are, and by `remember` and `prepare(tools=...)`."""
 
 Commit = Callable[[Outcome, int], Awaitable[Step | None]]
 """Takes a compaction over that was planned on the version of a snapshot; None when that cannot be."""
+
+Attempted = Callable[[Outcome], Awaitable[None]]
+"""Puts down what failed in a compaction that changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class Preparation:
             self.history.original, strict=strict, models=self.models, hooks=self.hooks, model=model
         )
         self.strategy = strategy_of(strategy)
-        self.triggers = Triggers()
+        self.triggers = Triggers(self.history)
         self.last: Telling | None = None
         self.usage = UsageRatio()
 
@@ -231,8 +234,16 @@ class Preparation:
         view = self.view(snapshot.state)
         return Done(view, self.triggers.select(view))
 
-    async def compress(self, snapshot: Snapshot, commit: Commit, *, asked: bool = False) -> Done:
+    async def compress(
+        self, snapshot: Snapshot, commit: Commit, attempted: Attempted, *, asked: bool = False
+    ) -> Done:
         """A compaction, committed; considered anew when the conversation was compacted or restored meanwhile.
+
+        Args:
+            snapshot: the conversation that it is planned on.
+            commit: takes it over.
+            attempted: puts down what failed in one that is not.
+            asked: whatever the triggers say.
 
         Raises:
             BudgetExceededError: what must stay is larger than the budget.
@@ -245,7 +256,7 @@ class Preparation:
                 return Done(view, selected)
             outcome = await self.planned(view, selected)
             if outcome.refused or (not asked and outcome.after.tokens > view.budget.limit):
-                self.history.do(lambda made=outcome: self.history.attempting(made))  # type: ignore[misc]
+                await attempted(outcome)
             if not asked:
                 check_fits(outcome.after, outcome.failures)
             if outcome.refused or await commit(outcome, snapshot.version) is not None:

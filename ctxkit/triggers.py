@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ctxkit.core.view import View
+from ctxkit.core.view import Past, View
 from ctxkit.engine import Outcome, due
+from ctxkit.history import History
 
 __all__ = ["ASKED", "AS_BEFORE", "Selected", "Triggers", "by_tokens"]
 
@@ -36,20 +37,23 @@ def by_tokens(view: View, selected: Selected) -> bool:
 
 class Triggers:
     """The budget's triggers, less what the past compactions taught: one that cannot gain enough is not tried, and
-    below the hard limit there are at most `max_compactions` in `per_turns` turns, and pauses when they keep failing."""
+    below the hard limit there are at most `max_compactions` in `per_turns` turns, and pauses when they keep failing.
+    While the last compaction is undone there is none until the window itself overflows.
 
-    def __init__(self) -> None:
+    What was done is read from the history, so that every worker at a session knows it.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
         self._lock = threading.Lock()
-        self._turns: deque[int] = deque(maxlen=MOST_REMEMBERED)
         self._retry_above = 0
-        self._held = False
-        self._failed: list[int] = []
+        self._forgiven: Past | None = None
         self._said = ("", 0)
 
     def select(self, view: View) -> Selected:
         """Whether all of it goes out as it is, or why it has to be compressed."""
         with self._lock:
-            trigger = due(view, last_turn=self._turns[-1] if self._turns else 0)
+            trigger = due(view, last_turn=next(self._turns(), 0))
             if not trigger:
                 return Selected("none: under every trigger", False)
             instead = "" if view.tokens > view.budget.limit else self._held_back(view)
@@ -70,14 +74,15 @@ class Triggers:
     def _held_back(self, view: View) -> str:
         """Why a compaction that is not needed yet waits, "" when it does not."""
         budget = view.budget
-        if self._held:
+        if self._history.redoable:
             return "the last compaction was undone"
         if view.tokens <= self._retry_above:
             later = f"is tried again above {self._retry_above} tokens"
             return f"the last one was not worth taking and {later}"
-        if len(self._failed) >= FAILURES and view.state.turn - self._failed[-1] < budget.per_turns:
-            return f"the last {len(self._failed)} attempts failed; the next one is {budget.per_turns} turns after the last"
-        lately = sum(turn > view.state.turn - budget.per_turns for turn in self._turns)
+        failed = self._failed()
+        if len(failed) >= FAILURES and view.state.turn - failed[0] < budget.per_turns:
+            return f"the last {len(failed)} attempts failed; the next one is {budget.per_turns} turns after the last"
+        lately = sum(turn > view.state.turn - budget.per_turns for turn in self._turns())
         if lately >= budget.max_compactions:
             return (
                 f"there were {lately} in {budget.per_turns} turns; the next one is when the limit is reached"
@@ -88,35 +93,40 @@ class Triggers:
             return f"what may shrink has {free} tokens, less than min_gain = {budget.least_gain}"
         return ""
 
+    def _turns(self) -> Iterator[int]:
+        """The turns at which there was a compaction, the newest first."""
+        return (past.turn for past, taken in self._past() if taken)
+
+    def _failed(self) -> list[int]:
+        """The turns of the attempts that failed since the last compaction, the newest first."""
+        failed = []
+        for past, taken in self._past():
+            if taken or past is self._forgiven:
+                break
+            failed += [past.turn] if past.failures else []
+        return failed
+
+    def _past(self) -> Iterator[tuple[Past, bool]]:
+        """What was tried, the newest first, and whether it was taken: an attempt has the number of the next one."""
+        number = self._history.state.compactions + 1
+        for past in reversed(tuple(self._history.archive.past)):
+            yield past, past.number < number
+            number = min(number, past.number)
+
     def compacted(self, outcome: Outcome, *, by_tokens: bool) -> None:
         """A compaction was taken; or refused: when tokens started it, none is tried until there is more to gain."""
         with self._lock:
-            if outcome.refused and outcome.failures:
-                self._failed.append(outcome.before.state.turn)
-            elif not outcome.refused:
-                self._failed.clear()
-            if outcome.refused and not by_tokens:
-                return
-            if outcome.refused:
+            if not outcome.refused:
+                self._retry_above = 0
+            elif by_tokens:
                 self._retry_above = outcome.before.tokens + outcome.before.budget.least_gain
-            else:
-                self._turns.append(outcome.after.state.turn)
-                self._retry_above, self._held = 0, False
-
-    def hold(self) -> None:
-        """A compaction was undone: until the window itself overflows there is none."""
-        with self._lock:
-            self._held = True
 
     def reset(self) -> None:
         """Another strategy may find what the last one did not."""
         with self._lock:
-            self._retry_above = 0
-            self._failed.clear()
+            past = self._history.archive.past
+            self._retry_above, self._forgiven = 0, past[-1] if past else None
 
 
 FAILURES = 3
 """Attempts in a row that changed nothing since steps failed, after which the next one waits for some turns."""
-
-MOST_REMEMBERED = 64
-"""Compactions whose turn is remembered; `max_compactions` is not above it."""

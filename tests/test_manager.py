@@ -25,6 +25,7 @@ from ctxkit import (
     UnknownPluginError,
     View,
 )
+from ctxkit.providers import provider
 
 OLDEST = "drop-oldest"
 
@@ -396,17 +397,47 @@ def test_a_budget_that_cannot_be_met_names_what_is_fixed() -> None:
 
 
 BROKEN: list[tuple[Any, str, list[dict[str, Any]]]] = [
-    ("openai-chat", "C8", [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None}]),
-    ("openai-chat", "C9", [{"role": "user", "content": []}]),
+    ("openai-chat", "C9", []),
+    ("openai-responses", "shape", []),
+    ("anthropic", "A8", []),
+    ("gemini", "G10", []),
     ("anthropic", "A8", [{"role": "assistant", "content": "hello"}, {"role": "user", "content": "hi"}]),
-    ("anthropic", "A11", [{"role": "user", "content": [{"type": "text", "text": ""}]}]),
-    ("gemini", "G10", [{"role": "user", "parts": []}]),
     (
         "openai-responses",
         "R7",
         [{"type": "reasoning", "id": "rs_1", "summary": []}, {"role": "user", "content": "x"}],
     ),
 ]
+
+FLAWED: list[tuple[Any, str, str, dict[str, Any]]] = [
+    ("openai-chat", "C8", "messages[1].content", {"role": "assistant", "content": None}),
+    ("openai-chat", "C9", "messages[1].content", {"role": "user", "content": []}),
+    ("openai-chat", "C7", "messages[1].tool_calls", {"role": "assistant", "content": "x", "tool_calls": []}),
+    ("anthropic", "A10", "messages[1].content", {"role": "assistant", "content": []}),
+    (
+        "anthropic",
+        "A11",
+        "messages[1].content",
+        {"role": "user", "content": [{"type": "text", "text": ""}]},
+    ),
+    (
+        "anthropic",
+        "A25",
+        "messages[1].content[0]",
+        {"role": "assistant", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
+    ),
+    ("gemini", "G10", "contents[1].parts", {"role": "model", "parts": []}),
+    (
+        "openai-responses",
+        "R15",
+        "input[1].content[0].type",
+        {"role": "user", "content": [{"type": "output_text", "text": "x"}]},
+    ),
+]
+HELLO: dict[str, dict[str, Any]] = {
+    name: {"role": "user", **({"parts": [{"text": "hi"}]} if name == "gemini" else {"content": "hi"})}
+    for name in ("openai-chat", "openai-responses", "anthropic", "gemini")
+}
 
 
 @pytest.mark.parametrize(
@@ -421,6 +452,42 @@ def test_a_payload_that_is_broken_from_the_start_is_refused(
         context.prepare_sync()
     assert raised.value.rule == rule
     assert raised.value.path
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["at first", "later"])
+@pytest.mark.parametrize(
+    ("format", "rule", "path", "flawed"), FLAWED, ids=[f"{each[0]}-{each[1]}" for each in FLAWED]
+)
+def test_a_message_that_no_provider_takes_is_refused_when_it_is_added(
+    format: Any, rule: str, path: str, flawed: dict[str, Any], started: bool
+) -> None:
+    context = ContextManager(format, Budget(window=1000), OLDEST)
+    if started:
+        context.add(HELLO[format])
+        context.prepare_sync()
+    before = len(context.explain())
+    with pytest.raises(ProviderFormatError) as raised:
+        context.add([HELLO[format], flawed])
+    assert (raised.value.rule, raised.value.path) == (rule, path)
+    assert len(context.explain()) == before
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["at first", "later"])
+@pytest.mark.parametrize(
+    ("format", "flawed"),
+    [(each[0], each[3]) for each in FLAWED if each[1] in ("C7", "C8", "C9", "A10", "A11", "G10")],
+)
+def test_asked_for_it_is_mended_and_the_report_says_so(
+    format: Any, flawed: dict[str, Any], started: bool
+) -> None:
+    context = ContextManager(format, Budget(window=1000), OLDEST, repair=True)
+    if started:
+        context.add(HELLO[format])
+        context.prepare_sync()
+    context.add([HELLO[format], flawed, HELLO[format]])
+    request = context.prepare_sync()
+    assert not provider(format).violations(request.messages)
+    assert any("messages[1]" in line for line in request.report.normalised)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import replace
 
 from ctxkit.core.arrivals import OpenCalls
@@ -37,8 +37,9 @@ def without(state: State, item: Item, meter: Meter) -> State:
     )
 
 
-def without_erased(state: State, erased: Collection[int], meter: Meter) -> State:
+def without_erased(state: State, is_erased: Callable[[int], bool], meter: Meter) -> State:
     """The state without entries that were erased since, by their ids; with one that makes calls go their results."""
+    erased = {item.id for item in state.items if not item.synthetic and is_erased(item.id)}
     units = {item.unit for item in state.items if item.id in erased and item.shape.calls}
     gone = [item for item in state.items if item.id in erased or item.unit in units]
     for item in reversed(gone):

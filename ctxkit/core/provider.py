@@ -56,6 +56,7 @@ class Provider(Protocol):
             (Anthropic, A16).
         certain: rules that no server of this format is known to overlook; a conversation that breaks one from the
             start is refused.
+        intrinsic: those of them that one entry breaks whatever stands around it; such an entry is never taken in.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Provider(Protocol):
     unique_call_ids: bool
     thinks_first: bool
     certain: frozenset[str]
+    intrinsic: frozenset[str]
 
     def dump(self, message: object) -> list[Entry]:
         """Entries of one thing that a user may pass: an entry, an SDK message object, a whole SDK response.
@@ -109,6 +111,10 @@ class Provider(Protocol):
     def answer(self, entries: Sequence[Entry], call: Call, text: str) -> list[Entry]:
         """The entries of one unit with a made-up result `text` for its unanswered `call`, where the format wants
         it: one entry more, or one entry changed. Other entries are the same objects."""
+        ...
+
+    def without_results(self, entry: Entry, calls: frozenset[str]) -> Entry | None:
+        """An entry without its results for these calls, by their ids; None when nothing else is in it."""
         ...
 
     def place(self, entries: Sequence[Entry], late: Entry) -> list[Entry]:

@@ -34,6 +34,7 @@ class Anthropic:
     unique_call_ids = True
     thinks_first = True
     certain = frozenset(["A5", "A6", "A7", "A8", "A10", "A11", "A15", "A21", "A22", "A24", "A25"])
+    intrinsic = frozenset(["A7", "A10", "A11", "A15", "A25"])
 
     def dump(self, message: object) -> list[Entry]:
         """A dict as it is, but for SDK blocks in its content; a Message as an assistant message of what the API
@@ -78,6 +79,15 @@ class Anthropic:
             **({"content": text} if text.strip() else {}),
         }
         return with_results(entries, [result])
+
+    def without_results(self, entry: Entry, calls: frozenset[str]) -> Entry | None:
+        """The message without these `tool_result` blocks; None when it has no other block."""
+        left = [
+            block
+            for block in entry["content"]
+            if kind_of(block) != "tool_result" or block["tool_use_id"] not in calls
+        ]
+        return {**entry, "content": left} if left else None
 
     def place(self, entries: Sequence[Entry], late: Entry) -> list[Entry]:
         """The unit with the results of `late` among those of their batch, the words of `late` behind them."""

@@ -37,6 +37,8 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 def violations(entries: Sequence[Any], *, system: Any = None) -> list[Violation]:
     """Every rule that a request with these messages would break, in the order of the messages; what is about the
     whole stands last. Entries that cannot be read break "shape". Linear time; never raises for any JSON."""
+    if not entries:
+        return [Violation("A8", -1, "messages", "there is no message to send")]
     turns = joined(entries)
     found = chain(
         chain.from_iterable(

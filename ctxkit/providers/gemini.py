@@ -52,6 +52,7 @@ class Gemini:
     unique_call_ids = False
     thinks_first = False
     certain = frozenset(["G1", "G3", "G10", "G11"])
+    intrinsic = frozenset(["G10", "G11"])
 
     def dump(self, message: object) -> list[Entry]:
         """See `Provider`. Takes dicts, and `Content`, `Candidate` and `GenerateContentResponse` of google-genai;
@@ -133,6 +134,16 @@ class Gemini:
                 response |= {"id": call.id} if call.id else {}
                 return step.with_responses([(position, response)])
         raise PlanError(f"call {call.id or call.name!r} is not open here, so it cannot be answered")
+
+    def without_results(self, entry: Entry, calls: frozenset[str]) -> Entry | None:
+        """The content without these responses; None when it has no other part."""
+        results = [result_of(part) for part in entry["parts"]]
+        left = [
+            part
+            for part, result in zip(entry["parts"], results, strict=True)
+            if result is None or result.id not in calls
+        ]
+        return {**entry, "parts": left} if left else None
 
     def place(self, entries: Sequence[Entry], late: Entry) -> list[Entry]:
         """See `Provider`. All responses of a step are in one content (G3); what else `late` holds follows them."""

@@ -58,7 +58,7 @@ def violations(entries: Sequence[Any]) -> list[Violation]:
     content that is not only responses.
     """
     if not entries:
-        return [Violation("G12", -1, "contents", "there is no content to send")]
+        return [Violation("G10", -1, "contents", "there is no content to send")]
     found = [broken for index, entry in enumerate(entries) for broken in _content(index, entry)]
     steps = list(_steps(entries))
     for step in steps:

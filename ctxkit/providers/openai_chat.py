@@ -37,6 +37,7 @@ class OpenAIChat:
     unique_call_ids = False
     thinks_first = False
     certain = frozenset(["C4", "C7", "C8", "C9", "C14"])
+    intrinsic = frozenset(["C4", "C7", "C8", "C9", "C14"])
 
     def dump(self, message: object) -> list[Entry]:
         """A dict as it is; a ChatCompletionMessage as a dict of what was set; the first choice of a ChatCompletion.
@@ -92,6 +93,10 @@ class OpenAIChat:
         else:
             made = {"role": "tool", "tool_call_id": call.id, "content": text}
         return _inserted(entries, made)
+
+    def without_results(self, entry: Entry, calls: frozenset[str]) -> Entry | None:
+        """None: a message has one result, and nothing beside it."""
+        return None
 
     def place(self, entries: Sequence[Entry], late: Entry) -> list[Entry]:
         """The unit with `late` at the end of the run that follows its caller. Raises PlanError if there is none."""

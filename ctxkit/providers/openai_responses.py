@@ -37,7 +37,8 @@ class OpenAIResponses:
     strips_open_turn = True
     unique_call_ids = True
     thinks_first = False
-    certain = frozenset(["R5", "R6", "R7", "R11", "R15", "R16"])
+    certain = frozenset(["shape", "R5", "R6", "R7", "R11", "R15", "R16"])
+    intrinsic = frozenset(["R11", "R15", "R16"])
 
     def dump(self, message: object) -> list[Entry]:
         """A dict as it is; an SDK item as a dict of what was set; the output items of a whole `Response`.
@@ -110,6 +111,10 @@ class OpenAIResponses:
         """
         caller = _caller(entries, (Result(call.id, call.name),))
         return self.place(entries, made_answer(entries[caller], call, text))
+
+    def without_results(self, entry: Entry, calls: frozenset[str]) -> Entry | None:
+        """None: an output is an item of its own."""
+        return None
 
     def place(self, entries: Sequence[Entry], late: Entry) -> list[Entry]:
         """The unit with `late` behind the outputs that follow the step of its call: Responses takes it

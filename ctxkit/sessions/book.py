@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,8 @@ class Book:
                 self.drafts[data["draft"]] = data["entries"]
             case "items" | "discarded" if "draft" in data:
                 self.drafts.pop(data["draft"], None)
+            case "fork":
+                self.children, self.parent, self.drafts = {}, "", {}
             case "child":
                 self.children[data["child"]] = {"purpose": data["purpose"], "returned": False}
             case "pop":
@@ -117,12 +119,3 @@ class Book:
         runs = [(first, position, count) for first, position, count in told["index"]]
         answered, shown = dict.fromkeys(told["answered"]), Shown(**told["shown"])
         return cls(**{**told, "answered": answered, "index": runs, "shown": shown})
-
-    def repeated(self, entry: Entry, waiting: Iterable[str | None], provider: Provider) -> str:
-        """The id of the call to which an entry is a second result, "" for one that is none."""
-        results = provider.shape(entry).results
-        ids = [result.id for result in results]
-        open_ids = set(waiting)
-        if not ids or any(id is None or id in open_ids or id not in self.answered for id in ids):
-            return ""
-        return ", ".join(str(id) for id in ids)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Container, Iterable
+
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import OpenCall, State
 from ctxkit.errors import ConversationError
 
-__all__ = ["caller", "named", "result_entry", "unanswered"]
+__all__ = ["caller", "first_results", "named", "result_entry", "unanswered"]
 
 
 def unanswered(state: State) -> list[OpenCall]:
@@ -37,3 +40,27 @@ def result_entry(state: State, call: OpenCall, text: str, provider: Provider) ->
     entry = caller(state, call)
     answered = provider.answer([entry], call.call, text)
     return next(each for each in answered if each is not entry)
+
+
+def first_results(
+    entries: Iterable[Entry], waiting: Iterable[str | None], answered: Container[str], provider: Provider
+) -> tuple[list[Entry], list[str]]:
+    """Entries less the results of calls that were answered before, by the log or by an entry before them, and the ids of
+    these calls. What else an entry says stays.
+
+    Args:
+        waiting: ids of the calls that are open.
+        answered: ids of the calls that were answered last.
+    """
+    counts, now, kept, repeated = Counter(waiting), set[str](), list[Entry](), list[str]()
+    for entry in entries:
+        shape = provider.shape(entry)
+        counts.update(call.id for call in shape.calls)
+        ids = [result.id for result in shape.results if result.id is not None]
+        again = [id for id in ids if not counts[id] and (id in answered or id in now)]
+        counts.subtract(set(ids) - set(again))
+        now.update(ids)
+        less = provider.without_results(entry, frozenset(again)) if again else entry
+        kept += [less] if less is not None else []
+        repeated += dict.fromkeys(again)
+    return kept, repeated

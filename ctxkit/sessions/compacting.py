@@ -98,7 +98,7 @@ class Compacting:
     async def _compress(self, snapshot: Snapshot, *, asked: bool) -> Done:
         """A compaction; made anew with the originals that a strategy wanted and that lay in the store."""
         return await self._log.paged_plan(
-            lambda: self._preparation.compress(snapshot, self._commit, asked=asked),
+            lambda: self._preparation.compress(snapshot, self._commit, self._attempted, asked=asked),
         )
 
     async def _commit(self, outcome: Outcome, version: int) -> Step | None:
@@ -108,6 +108,13 @@ class Compacting:
 
         record = await self._log.write(made)
         return record.step if record is not None else None
+
+    async def _attempted(self, outcome: Outcome) -> None:
+        def made(at: float) -> Record | None:
+            step = self._history.attempting(outcome)
+            return None if step is None else Record(step.kind, at, step)
+
+        await self._log.write(made)
 
     def _told(self, outcome: Outcome) -> dict[str, Any]:
         """What a record says of a compaction: by which strategy, with which edits, and what failed."""

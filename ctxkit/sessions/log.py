@@ -11,31 +11,32 @@ from typing import TypeVar
 
 from ctxkit.archive import NotLoaded
 from ctxkit.core.provider import Provider
-from ctxkit.errors import ConfigError, ConflictError, CtxkitError, StoreError
+from ctxkit.errors import ConfigError, ConflictError, CtxkitError, SessionError, StoreError
 from ctxkit.history import History
+from ctxkit.sessions.appending import append
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
-from ctxkit.sessions.paging import bodies
+from ctxkit.sessions.paging import records
 from ctxkit.sessions.records import (
+    DOES_NOT_FIT,
+    TAKES_OUT,
     Record,
     arrived_in,
     draft_of,
     erased,
     erased_draft,
+    legible,
     record_bytes,
     record_from,
     to_bytes,
     told_in,
 )
-from ctxkit.sessions.store import Store
+from ctxkit.sessions.store import Store, checked_key
 
 __all__ = ["Log"]
 
 T = TypeVar("T")
-
-ATTEMPTS = 4
-"""Times that a write is tried when the store fails; each has the same key, so that it counts once."""
 
 LONGEST_PAUSE_S = 0.1
 """Longest pause after a lost race; the pauses are random and double, so that many writers get through."""
@@ -73,10 +74,18 @@ class Log:
         self.parent = ""
         self._provider = provider
         self._clock = clock
-        self._lock = asyncio.Lock()
+        self._mutex: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._unsure = True
         self._since_checkpoint = [0, 0]
         self._checkpoint_size = 0
+
+    @property
+    def _lock(self) -> asyncio.Lock:
+        """What keeps the tasks of the running loop apart; a later loop, as of another `asyncio.run`, has its own."""
+        loop = asyncio.get_running_loop()
+        if self._mutex is None or self._mutex[0] is not loop:
+            self._mutex = loop, asyncio.Lock()
+        return self._mutex[1]
 
     async def open(self, *, upto: int | None = None) -> None:
         """Read the log, as far as a position; from the newest checkpoint on."""
@@ -102,15 +111,31 @@ class Log:
             await self._catch_up()
 
     async def _catch_up(self, upto: int | None = None) -> None:
-        for body in await self.store.read(self.id, after=self.position, upto=upto):
-            self._take(record_from(body, self.history.state, session=self.id), len(body))
+        known = self.position
+        newer = await self.store.read(self.id, after=known, upto=upto)
+        if newer and known:
+            await self._check_same()
+        for body in newer:
+            at = self.position + 1
+            with legible(self.id, at, fault=DOES_NOT_FIT):
+                record = record_from(body, self.history.state, session=self.id, position=at)
+                self._take(record, len(body))
         self._unsure = False
 
+    async def _check_same(self) -> None:
+        """Refuse to go on in a log that is not the one that was read: it was deleted, and perhaps begun anew."""
+        first = await self.store.read(self.id, upto=1)
+        if not first or told_in(first[0], session=self.id)["at"] != self.book.created:
+            raise SessionError(
+                f"session {self.id!r} was deleted since it was opened here; open it again", session=self.id
+            )
+
     def _take(self, record: Record, size: int) -> None:
-        self.position += 1
-        self.book.fold(record, self.position, self._provider)
+        self.book.fold(record, self.position + 1, self._provider)
         if record.step is not None:
             self.history.take(record.step)
+        self.history.archive.erase(record.gone)
+        self.position += 1
         self._since_checkpoint[0] += 1
         self._since_checkpoint[1] += size
 
@@ -137,21 +162,25 @@ class Log:
             return record
 
     async def _written(self, make: Callable[[float], Record | None], key: str) -> Record | None:
-        attempt, own = 0, key or uuid.uuid4().hex
+        attempt, own = 0, checked_key(key) or uuid.uuid4().hex
         while True:
-            if self.position and self.position == self.book.erased_at:
-                await self._finish_erasing()
+            await self.finish_erasing()
             record = await self._made(make)
             if record is None:
                 return None
             bodies = self._bodies(record)
             self._unsure = True
             try:
-                position = await self._append(bodies, own)
+                limited = record.kind not in TAKES_OUT
+                position = await append(
+                    self.store, self.id, bodies, after=self.position, key=own, limited=limited
+                )
             except ConflictError:
-                await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, LONGEST_PAUSE_S)))
-                attempt += 1
+                await asyncio.sleep(random.uniform(0, min(0.001 * 2 ** min(attempt, 10), LONGEST_PAUSE_S)))
+                attempt, known = attempt + 1, self.position
                 await self._catch_up()
+                if self.position == known:
+                    await self._check_same()
                 continue
             if key and not await self._wrote(bodies, position):
                 await self._catch_up()
@@ -160,11 +189,13 @@ class Log:
             self._fold(record, bodies)
             return record
 
-    async def _finish_erasing(self) -> None:
-        """Let nothing stand behind a record whose erasure was not done: then it is enough to look at the last one."""
+    async def finish_erasing(self) -> None:
+        """Finish what the newest record should have taken out. Nothing is written behind such a record before that, so
+        that it is enough to look at the last one."""
         from ctxkit.sessions.tidying import finish_newest
 
-        await finish_newest(self)
+        if self.position and self.position == self.book.erased_at:
+            await finish_newest(self)
 
     async def _made(self, make: Callable[[float], Record | None]) -> Record | None:
         """The record, made from the conversation as it is in the store where it cannot be made as it is here."""
@@ -201,14 +232,6 @@ class Log:
             self._take(self._begun(record.at), len(bodies[0]))
         self._take(record, len(bodies[-1]))
 
-    async def _append(self, bodies: Sequence[bytes], key: str) -> int:
-        for attempt in range(ATTEMPTS - 1):
-            try:
-                return await self.store.append(self.id, bodies, after=self.position, key=key)
-            except StoreError:
-                await asyncio.sleep(0.05 * 4**attempt)
-        return await self.store.append(self.id, bodies, after=self.position, key=key)
-
     async def paged(self, work: Callable[[], T]) -> T:
         """What some work comes to that may want originals which were not read yet."""
         while True:
@@ -227,38 +250,44 @@ class Log:
 
     async def load(self, ids: Iterable[int]) -> None:
         """Read originals from the store."""
-        archive = self.history.archive
+        archive, ids = self.history.archive, tuple(ids)
         archive.missed.clear()
-        wanted = sorted({self.book.position_of(id) for id in ids})
+        with legible(self.id):
+            wanted = sorted({self.book.position_of(id) for id in ids})
         for first, last in _runs(wanted):
-            for body in await self.store.read(self.id, after=first - 1, upto=last):
-                for item in arrived_in(told_in(body, session=self.id)):
-                    if item.id < archive.first:
-                        archive.read[item.id] = item
+            async for at, told in records(self.store, self.id, after=first - 1, upto=last):
+                with legible(self.id, at):
+                    archive.read |= {item.id: item for item in arrived_in(told) if item.id < archive.first}
+        lost = [id for id in ids if id not in archive.read and not archive.is_erased(id)]
+        if lost:
+            raise SessionError(
+                f"messages[{lost[0]}] of session {self.id!r} is in no record of its log: it was altered; a backup or an "
+                "export may have it whole",
+                session=self.id,
+            )
 
     async def erase(self, ids: frozenset[int], placeholder: Json) -> None:
         """Take what items said out of the log, for good, with what was made of it; their places stay."""
         first = min(self.book.position_of(id) for id in ids)
         changed, drafts = {}, set()
-        async for at, body in bodies(self.store, self.id, after=first - 1, upto=self.position):
-            told = told_in(body, session=self.id)
-            if told.get("step", {}).get("popped") in ids:
-                break
-            drafts.add(draft_of(told, ids))
-            if erased(told, ids, placeholder):
-                changed[at] = to_bytes(told)
+        async for at, told in records(self.store, self.id, after=first - 1, upto=self.position):
+            with legible(self.id, at):
+                if told.get("step", {}).get("popped") in ids:
+                    break
+                drafts.add(draft_of(told, ids))
+                if erased(told, ids, placeholder):
+                    changed[at] = to_bytes(told)
         given = frozenset(each for each in drafts if each is not None)
-        async for at, body in bodies(self.store, self.id, upto=self.position if given else 0):
-            told = told_in(body, session=self.id)
-            if erased_draft(told, given, placeholder):
-                changed[at] = to_bytes(told)
+        async for at, told in records(self.store, self.id, upto=self.position if given else 0):
+            with legible(self.id, at):
+                if erased_draft(told, given, placeholder):
+                    changed[at] = to_bytes(told)
         await self._rewrite(changed)
 
     async def erase_before(self, position: int) -> None:
         """Take everything out of the records before a position, for good, but for what began the session."""
         changed = {}
-        async for at, body in bodies(self.store, self.id, upto=position - 1):
-            told = told_in(body, session=self.id)
+        async for at, told in records(self.store, self.id, upto=position - 1):
             if told["kind"] not in ("session", "erased"):
                 changed[at] = to_bytes({"v": told["v"], "kind": "erased", "at": told["at"]})
         await self._rewrite(changed)
@@ -277,10 +306,15 @@ class Log:
                 self.history.announce(f"no checkpoint could be written, the next write tries again: {error}")
 
     async def checkpoint(self) -> None:
-        """Write a checkpoint of what was read so far."""
+        """Write a checkpoint of what was read so far; it goes again when another worker has taken something out since, which
+        it may still hold."""
         body = await self.paged(lambda: checkpoint_bytes(self.history, self.book))
-        await self.store.save_checkpoint(self.id, self.position, body)
+        written = self.position
+        await self.store.save_checkpoint(self.id, written, body)
         self._since_checkpoint, self._checkpoint_size = [0, 0], len(body)
+        since = await self.store.read(self.id, after=written)
+        if any(told_in(each, session=self.id)["kind"] in TAKES_OUT for each in since):
+            await self.store.rewrite(self.id, {})
 
 
 def _runs(positions: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -97,8 +97,8 @@ class Recalled(Closing):
 
     async def undo(self) -> None:
         """Take the last compaction back; see `ContextManager.undo`."""
+        await self._log.refresh()
         await self._log.write(lambda at: recorded(self._history.undoing(), at))
-        self.preparation.triggers.hold()
 
     async def redo(self) -> None:
         """Take the compaction over again that was undone last, unless there was another since.
@@ -133,16 +133,23 @@ class Recalled(Closing):
             ConversationError: there is no such position or name.
         """
         await self._log.refresh()
+        await self._log.finish_erasing()
         wanted = self._position(position)
-        _, state = await self._folded(wanted)
+        state = self._less_erased(await self._folded(wanted))
         return Moment(wanted, state, self._history.entries(state))
 
-    async def _folded(self, upto: int) -> tuple[State, State]:
-        """What the log says up to a position, with stand-ins for what was erased since and without it."""
+    async def _folded(self, upto: int) -> History:
+        """What the log says up to a position, with stand-ins for what was erased since."""
         meter, reasoning = self._history.setting.meter, self._history.setting.reasoning
         history = History(meter, reasoning=reasoning, repair=False)
         await Log(self.store, self.id, history, self.preparation.provider, self._clock).open(upto=upto)
-        return history.state, without_erased(history.state, self._history.archive.erased, meter)
+        return history
+
+    def _less_erased(self, folded: History) -> State:
+        archives = (folded.archive, self._history.archive)
+        return without_erased(
+            folded.state, lambda id: any(each.is_erased(id) for each in archives), self._history.setting.meter
+        )
 
     def _position(self, position: int | str) -> int:
         known = self._log.book.names.get(position) if isinstance(position, str) else position
@@ -159,8 +166,15 @@ class Recalled(Closing):
         Raises:
             ConversationError: there is no such position or name.
         """
-        then = (await self.at(position)).state
-        await self._log.write(lambda at: recorded(self._history.rolling_back(then), at))
+        written = None
+        while written is None:
+            then, erased_at = (await self.at(position)).state, self._log.book.erased_at
+
+            def made(at: float, then: State = then, erased_at: int = erased_at) -> Record | None:
+                erased_since = self._log.book.erased_at != erased_at
+                return None if erased_since else recorded(self._history.rolling_back(then), at)
+
+            written = await self._log.write(made)
 
     async def fork(self, id: str, *, at: int | str | None = None) -> Self:
         """A new session that begins as this one was at a position (or name), by default as it is now.
@@ -172,12 +186,14 @@ class Recalled(Closing):
             ConversationError: there is no such position or name.
         """
         checked_id(id)
+        await self._log.refresh()
+        await self._log.finish_erasing()
         wanted = self.position if at is None else self._position(at)
         bodies = await self.store.read(self.id, upto=wanted)
-        before, state = await self._folded(wanted)
-        step = None if state is before else Step("fork", state)
+        then = await self._folded(wanted)
+        step = Step("fork", self._less_erased(then)) if then.archive.erased else None
         forked = Record("fork", self._clock(), step, {"from": self.id, "position": wanted})
-        bodies.append(record_bytes(forked, before))
+        bodies.append(record_bytes(forked, then.state))
         await self.store.append(id, bodies, after=0)
         return await self._opened_beside(id)
 
@@ -232,6 +248,7 @@ class Recalled(Closing):
             ConversationError: it was merged into another message, as late results are.
         """
         popped: list[Entry] = []
+        await self._log.refresh()
 
         def made(at: float) -> Record | None:
             step = self._history.popping()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +19,8 @@ from ctxkit.history import ERASES, Step
 from ctxkit.sessions.changes import Json, change, changed, item_from, item_json
 
 __all__ = [
+    "DOES_NOT_FIT",
+    "TAKES_OUT",
     "VERSION",
     "Record",
     "arrived_in",
@@ -27,6 +31,7 @@ __all__ = [
     "from_bytes",
     "kept_from",
     "kept_json",
+    "legible",
     "past_from",
     "past_json",
     "record_bytes",
@@ -37,6 +42,12 @@ __all__ = [
 
 VERSION = 1
 """Version of the format that is written. A log holds records of every version that its writers had."""
+
+TAKES_OUT = ("pop", *ERASES)
+"""Kinds of records that take something out for good."""
+
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
+"""What reading JSON raises that is not as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +60,14 @@ class Record:
         at: when, in seconds since 1970, by the clock of the writer.
         step: what it did to the conversation, None for nothing.
         data: what else is to be known of it, as JSON.
+        gone: ids of items that it brought, and that were taken out of the log since.
     """
 
     kind: str
     at: float
     step: Step | None = None
     data: Json = field(default_factory=dict)
+    gone: tuple[int, ...] = ()
 
 
 def to_bytes(told: Any) -> bytes:
@@ -68,25 +81,59 @@ def from_bytes(body: bytes) -> Any:
 
     Raises:
         ValueError: it is none.
+        RecursionError: it has too many brackets in each other.
     """
-    return json.loads(body.decode("utf-8", "surrogatepass"))
+    return _DECODER.decode(body.decode("utf-8", "surrogatepass"))
 
 
-def told_in(body: bytes, *, session: str) -> Json:
-    """A record as the JSON of today's version.
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_no_number)
+"""Reads what `to_bytes` can write: no number that is infinite, and none that is none."""
+
+
+@contextmanager
+def legible(session: str, position: int = 0, *, fault: str = "cannot be read") -> Iterator[None]:
+    """What a log says is read in such a block: whatever is not as it should be there is a SessionError that says where.
+
+    Args:
+        position: of the record, 0 where that is not known.
+        fault: what is wrong with it, then.
+    """
+    try:
+        yield
+    except MALFORMED as error:
+        which = f"record {position}" if position else "a record"
+        raise SessionError(
+            f"{which} of session {session!r} {fault} ({_brief(error)}): it was damaged or altered; a backup or an "
+            "export may have it whole",
+            session=session,
+        ) from error
+
+
+def told_in(body: bytes, *, session: str, position: int = 0) -> Json:
+    """A record as the JSON of today's version: its kind and time are there, its step and data are objects.
+
+    Args:
+        position: of the record, 0 where that is not known.
 
     Raises:
         SessionError: it is no record, or was written by a newer version of ctxkit.
     """
-    try:
+    with legible(session, position):
         told = from_bytes(body)
         version = told["v"]
         for number in range(version, VERSION):
             told = MIGRATIONS[number](told)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SessionError(
-            f"a record of session {session!r} cannot be read: {_brief(error)}", session=session
-        ) from error
+        if version <= VERSION:
+            _check_frame(told)
     if version > VERSION:
         raise SessionError(
             f"session {session!r} was written by a newer version of ctxkit (records of version {version}, this one "
@@ -96,8 +143,19 @@ def told_in(body: bytes, *, session: str) -> Json:
     return dict(told)
 
 
+def _check_frame(told: Json) -> None:
+    """Raises what reading JSON raises that is not as it should be."""
+    if not isinstance(told["kind"], str) or isinstance(told["at"], bool) or not math.isfinite(told["at"]):
+        raise TypeError
+    if not all(isinstance(told.get(part, {}), dict) for part in ("data", "step")):
+        raise TypeError
+
+
 MIGRATIONS: dict[int, Callable[[Json], Json]] = {}
 """For each version before today's, what makes a record of the next version of one of its own."""
+
+DOES_NOT_FIT = "does not fit what is before it"
+"""What is wrong with a record that can be read, and not be followed."""
 
 
 def record_bytes(record: Record, before: State) -> bytes:
@@ -110,22 +168,20 @@ def record_bytes(record: Record, before: State) -> bytes:
     return to_bytes(told)
 
 
-def record_from(body: bytes, before: State, *, session: str) -> Record:
+def record_from(body: bytes, before: State, *, session: str, position: int = 0) -> Record:
     """The record that `record_bytes` wrote.
+
+    Args:
+        position: of the record, 0 where that is not known.
 
     Raises:
         SessionError: it is no record of today's or an earlier version, or none that can follow `before`.
     """
-    told = told_in(body, session=session)
-    try:
+    told = told_in(body, session=session, position=position)
+    with legible(session, position, fault=DOES_NOT_FIT):
         step = _step_from(told["kind"], told["step"], before) if "step" in told else None
-        return Record(told["kind"], told["at"], step, told.get("data", {}))
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
-        raise SessionError(
-            f"a record of session {session!r} does not fit what is before it: {_brief(error)}; "
-            "`ctxkit session verify` tells where",
-            session=session,
-        ) from error
+        gone = tuple(each["id"] for each in arrived_json(told) if each.get("erased"))
+        return Record(told["kind"], told["at"], step, told.get("data", {}), gone)
 
 
 def _step_json(step: Step, before: State) -> Json:

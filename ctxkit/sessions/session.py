@@ -18,6 +18,7 @@ from ctxkit.history import Snapshot
 from ctxkit.preparation import Added, Preparation, Request
 from ctxkit.report import Report
 from ctxkit.sessions import calls
+from ctxkit.sessions.calls import first_results
 from ctxkit.sessions.children import Child, begin, children_of, parent_of, take_return
 from ctxkit.sessions.handoff import Handoff, hand_over
 from ctxkit.sessions.recalled import Recalled, recorded
@@ -132,14 +133,11 @@ class Session(Recalled):
 
     def _items(self, added: Added, at: float, data: Mapping[str, Any] | None = None) -> Record:
         """The record of what is added, less results that were there before."""
-        waiting = [each.call.id for each in self._history.state.open]
-        provider, entries, announced = self.preparation.provider, [], []
-        for entry in added.entries:
-            repeated = self._log.book.repeated(entry, waiting, provider)
-            if repeated:
-                announced.append(f"a second result for the call {repeated!r} was left out")
-            else:
-                entries.append(entry)
+        open_now = [each.call.id for each in self._history.state.open]
+        entries, repeated = first_results(
+            added.entries, open_now, self._log.book.answered, self.preparation.provider
+        )
+        announced = [f"a second result for the call {call!r} was left out" for call in repeated]
         step = self.preparation.adding(replace(added, entries=entries))
         step = replace(step, announced=(*announced, *step.announced))
         return Record("items", at, step, dict(data or {}))
@@ -228,7 +226,8 @@ class Session(Recalled):
 
         Args:
             messages: the answer, as `add` takes it.
-            key: as in `add`.
+            key: names this answer: called again with it, nothing is written, and what was written counts. An `add`
+                may have the same key.
 
         Raises:
             ProviderFormatError: it is not of the format.
@@ -237,8 +236,8 @@ class Session(Recalled):
         added = self.preparation.added(messages, None, "", ())
         draft = key or uuid.uuid4().hex
         data = {"draft": draft, "entries": added.entries}
-        await self._log.write(lambda at: Record("draft", at, data=data), key=key)
-        return Draft(draft, added.entries, self)
+        await self._log.write(lambda at: Record("draft", at, data=data), key=f"reply {key}" if key else "")
+        return Draft(draft, self._log.book.drafts.get(draft, added.entries), self)
 
     def undelivered(self) -> list[Draft]:
         """Answers that were made and neither delivered nor discarded, oldest first: a crash came between, perhaps."""
@@ -280,16 +279,23 @@ class Session(Recalled):
         await self.add(calls.result_entry(self._history.state, waiting, result, self.preparation.provider))
 
     async def rerun(self, run: Callable[[OpenCall, Entry], Awaitable[str]]) -> int:
-        """Run the open calls again and add what they give; how many there were.
+        """Run the open calls again and add what they give; how many were answered so. One that another worker answered
+        meanwhile stays as it is.
 
         Args:
             run: is given a call and the entry that makes it (with its arguments), and gives the result as a text.
         """
-        waiting = self.open_calls()
-        for call in waiting:
+        await self._log.refresh()
+        answered = 0
+        for call in self.open_calls():
+            if call not in self.open_calls():
+                continue
             result = await run(call, calls.caller(self._history.state, call))
-            await self.answer(call.call.id or call.call.name, result)
-        return len(waiting)
+            await self._log.refresh()
+            if call in self.open_calls():
+                await self.answer(call.call.id or call.call.name, result)
+                answered += 1
+        return answered
 
     async def close_call(self, call: str, text: str) -> None:
         """Give up on an open call: on the wire it has the stand-in result `text` from now on.

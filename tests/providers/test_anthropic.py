@@ -328,7 +328,6 @@ class TestWeigh:
 
 ADD = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}}
 LEGAL = {
-    "empty": [],
     "step": STEP,
     "joined calls, joined results (A9)": [
         user("hi"),
@@ -382,6 +381,7 @@ BROKEN = {
     "A7 id": ([user("hi"), model(use("a.b")), user(result("a.b"))], ["A7", "A7"]),
     "A7 input": ([user("hi"), model({**use("a"), "input": '{"n": 1}'}), user(result("a"))], ["A7"]),
     "A8": ([model("hello"), user("hi")], ["A8"]),
+    "A8 empty": ([], ["A8"]),
     "A10": ([user("hi"), model("ok"), {"role": "user", "content": []}, model("ok")], ["A10"]),
     "A11 empty": ([user(text(""), text("hi"))], ["A11"]),
     "A11 in a result": ([user("hi"), model(use("a")), user(result("a", [text("")]))], ["A11"]),
@@ -411,7 +411,7 @@ BROKEN = {
     "A26": ([{**user("hi"), "name": "bob"}, {**model("ok"), "id": "msg_1"}], ["A26", "A26"]),
     "A27": ([model({"type": "compaction", "content": ""}), user("hi")], ["A27"]),
 }
-STAYS = {"A1 pending", "A1 half a batch", "A8", "A16", "A23", "A25", "A27"}
+STAYS = {"A1 pending", "A1 half a batch", "A8", "A8 empty", "A16", "A23", "A25", "A27"}
 
 
 class TestRules:

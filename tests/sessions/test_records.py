@@ -92,6 +92,9 @@ async def _both(payload: Payload, share: float):  # type: ignore[no-untyped-def]
     async def commit(outcome: object, version: int) -> Step | None:
         return take(live.committing(outcome, version))  # type: ignore[arg-type]
 
+    async def attempted(outcome: object) -> None:
+        take(live.attempting(outcome))  # type: ignore[arg-type]
+
     for at, entry in enumerate(payload.messages):
         system = payload.system if at == 0 else None
         take(live.adding([entry], system=system, region="", waiting=()))
@@ -100,7 +103,7 @@ async def _both(payload: Payload, share: float):  # type: ignore[no-untyped-def]
         try:
             take(live.noting(preparation.view))
             if at % 4 == 1:
-                await preparation.compress(live.snapshot(), commit, asked=True)
+                await preparation.compress(live.snapshot(), commit, attempted, asked=True)
             take(live.sending(live.state))
         except CtxkitError:
             continue
