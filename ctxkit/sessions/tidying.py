@@ -69,7 +69,10 @@ async def finish_newest(log: Log) -> bool:
     """
     at = log.book.erased_at
     (body,) = await log.store.read(log.id, after=at - 1, upto=at)
-    popped = told_in(body, session=log.id)["step"].get("popped")
+    told = told_in(body, session=log.id)
+    if told["kind"] == "erased":  # by another worker, who took more out
+        return False
+    popped = told["step"].get("popped")
     before = at - 1 if popped is None else log.book.position_of(popped)
     (held,) = await log.store.read(log.id, after=before - 1, upto=before)
     there = told_in(held, session=log.id)
