@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ctxkit.core.edits import Drop, Edit, Replace, Strip
-from ctxkit.core.items import Item
+from ctxkit.core.items import NOBODY, Item, Writer
 from ctxkit.core.kernel import Applied
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import Past
@@ -103,9 +103,9 @@ class Archive:
             raise UnknownHandleError("the original was erased")
         return self.items((id,))[0].raw
 
-    def writer(self, id: int) -> tuple[str, str]:
-        """Author and place of what an item arrived as; raises what `original` raises, but for what was erased."""
-        return next(((item.author, item.place) for item in self.items((id,))), ("", ""))
+    def writer(self, id: int) -> Writer:
+        """Who wrote what an item arrived as; raises what `original` raises, but for what was erased."""
+        return next((item.writer for item in self.items((id,))), NOBODY)
 
     def taken(self, handle: str, ids: tuple[range, ...]) -> bool:
         """Whether a handle stands for other originals than these."""
@@ -118,8 +118,8 @@ class Archive:
         Raises:
             UnknownHandleError: nothing is kept under that handle.
         """
-        if handle not in self.kept:
-            raise UnknownHandleError(f"no original is kept under the handle {handle!r}")
+        if not isinstance(handle, str) or handle not in self.kept:
+            raise UnknownHandleError(f"no original is kept under the handle {handle!r:.200}")
         return [id for span in self.kept[handle].ids for id in span]
 
     def arrive(self, items: Iterable[Item]) -> None:

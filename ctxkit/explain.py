@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ctxkit.archive import Archive, Kept
-from ctxkit.core.items import Item
+from ctxkit.core.items import NOBODY, Item, Writer
 from ctxkit.core.view import View
 
 __all__ = ["Explanation", "explain", "fates", "fates_of"]
@@ -23,7 +23,7 @@ class Explanation:
         why: the reason on record.
         by: the kind of the strategy that decided, "" for none.
         handle: the name under which the original can be read, "" for what is present as it arrived.
-        author, place: who wrote it and where, "" where nobody said.
+        writer: who wrote it, where and when, as far as somebody said.
     """
 
     position: int
@@ -31,8 +31,7 @@ class Explanation:
     why: str = ""
     by: str = ""
     handle: str = ""
-    author: str = ""
-    place: str = ""
+    writer: Writer = NOBODY
 
 
 def explain(view: View, archive: Archive) -> list[Explanation]:
@@ -42,9 +41,7 @@ def explain(view: View, archive: Archive) -> list[Explanation]:
     merged = {id for item in view.state.items if item.id >= 0 for span in item.stands_for for id in span}
     arrived = archive.items(range(view.state.next_id))
     told = (_explained(item, there.get(item.id), last.get(item.id), view, merged) for item in arrived)
-    return [
-        replace(each, author=item.author, place=item.place) for item, each in zip(arrived, told, strict=True)
-    ]
+    return [replace(each, writer=item.writer) for item, each in zip(arrived, told, strict=True)]
 
 
 def fates(archive: Archive) -> dict[int, tuple[str, Kept]]:

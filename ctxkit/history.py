@@ -13,7 +13,7 @@ from ctxkit.core.arrivals import Arrival, append
 from ctxkit.core.edits import Edit, Pin, Plan, Unpin, malformed
 from ctxkit.core.facts import USER, active_facts
 from ctxkit.core.flaws import check_flaws, mended, refuse
-from ctxkit.core.items import Item
+from ctxkit.core.items import NOBODY, Item, Writer
 from ctxkit.core.kernel import Setting, apply
 from ctxkit.core.popping import newest, without, without_erased
 from ctxkit.core.profile import note_facts
@@ -25,7 +25,7 @@ from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, Provid
 from ctxkit.jsons import copied, json_text
 from ctxkit.rebase import beside, rebase, since
 
-__all__ = ["ERASES", "UNDO_DEPTH", "History", "Snapshot", "Step"]
+__all__ = ["ERASES", "UNDO_DEPTH", "Added", "History", "Snapshot", "Step"]
 
 UNDO_DEPTH = 8
 """Compactions that can be undone, newest first."""
@@ -43,6 +43,25 @@ class Snapshot:
 
     state: State
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a caller adds, checked and copied.
+
+    Attributes:
+        entries: in the provider's own JSON.
+        system: system text that stands beside the messages; None for what there was.
+        region: the budget region that the caller names, "" for the one that each belongs to.
+        waiting: ids of calls whose result may take several turns.
+        writer: who wrote them; an entry that says itself who did says so where this does not.
+    """
+
+    entries: list[Entry]
+    system: Any = None
+    region: str = ""
+    waiting: tuple[str, ...] = ()
+    writer: Writer = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,24 +190,15 @@ class History:
 
     # What may happen
 
-    def adding(
-        self,
-        entries: list[Entry],
-        *,
-        system: Any,
-        region: str,
-        waiting: Iterable[str],
-        author: str = "",
-        place: str = "",
-    ) -> Step:
-        """Entries come in, all or none; system text replaces what there was, unless it is None.
-
-        An entry that says itself who wrote it says so where `author` does not.
+    def adding(self, added: Added) -> Step:
+        """Entries come in, all or none.
 
         Raises:
-            ProviderFormatError: an entry is malformed, or answers no call that waits.
+            ProviderFormatError: an entry is malformed, would be refused whatever stands around it, or answers no call
+                that waits.
         """
-        state = replace(self._state, waiting=self._state.waiting | frozenset(waiting))
+        entries, system = added.entries, added.system
+        state = replace(self._state, waiting=self._state.waiting | frozenset(added.waiting))
         if system is not None and system != state.system:
             tokens = self._meter.weight(self._provider.weigh_system(system))
             state = replace(state, system=system, system_tokens=tokens)
@@ -198,14 +208,15 @@ class History:
             entries, repairs = mend(entries, self._provider)
             announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
         check_flaws(entries, self._provider)
-        arrivals = [
-            Arrival(entry, region, author=author or self._provider.author(entry), place=place)
-            for entry in entries
-        ]
+        arrivals = [Arrival(entry, added.region, writer=self._writer(added, entry)) for entry in entries]
         state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
         if self.first_unsent and state.system != self._state.system:
             announced.append("the system text changed: the prompt cache is broken")
         return Step("items", state, arrived=tuple(arrived), announced=(*announced, *normalised))
+
+    def _writer(self, added: Added, entry: Entry) -> Writer:
+        writer = added.writer
+        return writer if writer.author else writer._replace(author=self._provider.author(entry))
 
     def using_tools(self, tools: Any) -> Step | None:
         """Other tool schemas go along from now on."""

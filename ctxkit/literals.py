@@ -9,7 +9,17 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Rank", "as_json", "has_literal", "looks_like_id", "rank", "telling", "tokens_of", "words_of"]
+__all__ = [
+    "Rank",
+    "as_json",
+    "gist",
+    "has_literal",
+    "looks_like_id",
+    "rank",
+    "telling",
+    "tokens_of",
+    "words_of",
+]
 
 
 class Rank(IntEnum):
@@ -29,6 +39,9 @@ class Rank(IntEnum):
 
 LONGEST_KEY = 200
 """Characters of the longest string that is taken for an identifier."""
+
+LONGEST_OPENING = 2_000
+"""Characters at the beginning of a text that are looked through where none of it is telling."""
 
 SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""
@@ -185,6 +198,18 @@ def telling(text: str) -> Iterator[str]:
                 sentence = match.group().strip()
                 if _LITERAL.search(sentence):
                     yield sentence
+
+
+def gist(text: str) -> list[str]:
+    """What a text says in short: its telling sentences; where none tells, the first that has a number, or else the first
+    that there is, cut when it is long."""
+    told = list(dict.fromkeys(telling(text)))
+    if told:
+        return told
+    found = (match.group().strip() for match in _SENTENCE.finditer(text[:LONGEST_OPENING]))
+    said = [" ".join(each.split()) for each in found if each]
+    numbered = next((each for each in said if any(map(str.isdecimal, each))), "")
+    return [each[:LONGEST_KEY].rstrip() for each in (numbered or next(iter(said), ""),) if each]
 
 
 def _literal_tokens(line: str) -> Iterator[str]:

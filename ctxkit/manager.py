@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,6 +101,7 @@ class ContextManager:
         waiting: Iterable[str] = (),
         author: str = "",
         place: str = "",
+        said_at: datetime | None = None,
     ) -> None:
         """Add what was said: one message or a list of them, as dicts or as the SDK's own objects.
 
@@ -112,14 +114,17 @@ class ContextManager:
             author: who wrote them, where several people or agents do; by default the `name` of a message that has
                 one (OpenAI Chat). Summaries and facts say who said what; the messages stay as they are.
             place: where they were written: a channel, a thread.
+            said_at: when, to the minute, in the clock of whoever reads it.
 
         Raises:
             ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
             ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, or an author or a place
                 that is no text of one line.
         """
-        added = self._preparation.added(messages, system, region, waiting, author=author, place=place)
-        self._history.do(lambda: self._preparation.adding(added))
+        added = self._preparation.added(
+            messages, system, region, waiting, author=author, place=place, said_at=said_at
+        )
+        self._history.do(lambda: self._history.adding(added))
 
     def remember(self, key: str, value: str, *, confidence: float = 1.0, subject: str = "") -> None:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.

@@ -5,24 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from inspect import signature
 from typing import Any, Literal
 
 from ctxkit.archive import NotLoaded
 from ctxkit.checks import request_failures
+from ctxkit.config_error import nearest
 from ctxkit.core.budget import Budget
 from ctxkit.core.edits import Failure
+from ctxkit.core.items import Writer
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome, check_fits, compact
 from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
-from ctxkit.history import History, Snapshot, Step
+from ctxkit.history import Added, History, Snapshot, Step
 from ctxkit.hooks import Called
 from ctxkit.jsons import copied, taken_in
 from ctxkit.models.models import Models
 from ctxkit.models.question import Ask
 from ctxkit.presets import find_preset
-from ctxkit.providers import FormatName, provider
+from ctxkit.providers import FORMATS, FormatName, provider
 from ctxkit.providers.foreign import refuse_other_vendor
 from ctxkit.registry import strategy_of
 from ctxkit.report import Report
@@ -31,7 +35,7 @@ from ctxkit.telling import Telling
 from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
 from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
 
-__all__ = ["Added", "Attempted", "Commit", "Done", "Preparation", "Request"]
+__all__ = ["Attempted", "Commit", "Done", "Preparation", "Request"]
 
 RESERVED = ("system", "profile", "tools")
 """Regions that are filled by what messages are, and by `remember` and `prepare(tools=...)`."""
@@ -60,19 +64,6 @@ class Request:
     def report(self) -> Report:
         """What was done and why."""
         return self._telling.report
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What a caller adds, checked and copied: entries, system text beside them, their region, calls that wait; who wrote
-    them, and where."""
-
-    entries: list[Entry]
-    system: Any
-    region: str
-    waiting: tuple[str, ...]
-    author: str = ""
-    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +135,29 @@ class Preparation:
         self.last: Telling | None = None
         self.usage = UsageRatio()
 
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Preparation:
+        """What settings by their names say.
+
+        Raises:
+            ConfigError: there is no such setting, no format, or one cannot be right.
+        """
+        known = list(signature(cls).parameters)
+        for name in settings:
+            if name not in known:
+                near = nearest(name, known) or f"; there are {', '.join(known)}"
+                raise ConfigError(f"there is no setting {name!r:.60}{near}", path=str(name))
+        if "format" not in settings:
+            raise ConfigError(f"which wire format? {' or '.join(FORMATS)}", path="format")
+        return cls(**settings)
+
     def again(self, **other: Any) -> Preparation:
         """The same for another conversation, with other settings where some are given.
 
         Raises:
             ConfigError: one of these cannot be right.
         """
-        return Preparation(**{**self._settings, "strategy": self.strategy, **other})
+        return Preparation.of({**self._settings, "strategy": self.strategy, **other})
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
@@ -178,16 +185,16 @@ class Preparation:
         *,
         author: str = "",
         place: str = "",
+        said_at: datetime | None = None,
     ) -> Added:
         """What a caller adds, checked and copied.
 
         Raises:
             ProviderFormatError: something is not of the format.
             ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, an author or a place that
-                is no text of one line.
+                is no text of one line, a time that is none.
         """
-        _check_name(author, "author")
-        _check_name(place, "place")
+        writer = _writer(author, place, said_at)
         if not isinstance(region, str) or region in RESERVED:
             raise ConfigError(f"messages cannot be put into the region {region!r:.60}", path="region")
         if not isinstance(waiting, Iterable):
@@ -208,18 +215,7 @@ class Preparation:
         dumped = (entry for message in given for entry in self.provider.dump(message))
         entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
         beside = taken_in(system, format=name, path="system")
-        return Added(entries, beside, region, calls, author, place)
-
-    def adding(self, added: Added) -> Step:
-        """The step by which it comes in; raises what `History.adding` raises."""
-        return self.history.adding(
-            added.entries,
-            system=added.system,
-            region=added.region,
-            waiting=added.waiting,
-            author=added.author,
-            place=added.place,
-        )
+        return Added(entries, beside, region, calls, writer)
 
     # Gather, select, compress, structure: how a request is made
 
@@ -341,6 +337,14 @@ class Preparation:
 
 LONGEST_NAME = 200
 """Characters of the name of an author or a place."""
+
+
+def _writer(author: Any, place: Any, said_at: Any) -> Writer:
+    _check_name(author, "author")
+    _check_name(place, "place")
+    if said_at is not None and not isinstance(said_at, datetime):
+        raise ConfigError(f"said_at is a datetime, not {said_at!r:.60}", path="said_at")
+    return Writer(author, place, f"{said_at:%Y-%m-%d %H:%M}" if said_at else "")
 
 
 def _check_name(given: Any, what: str) -> None:

@@ -17,7 +17,7 @@ __all__ = ["beside", "rebase", "since"]
 def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
     """What has arrived since a state, up to the item `next_id`."""
     came = archive.items(range(state.next_id, next_id))
-    return [Arrival(item.raw, item.region, item.tokens, item.author, item.place) for item in came]
+    return [Arrival(item.raw, item.region, item.tokens, item.writer) for item in came]
 
 
 def beside(now: State) -> dict[str, Any]:

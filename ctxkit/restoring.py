@@ -252,13 +252,10 @@ class Reading:
 
     def head(self, item: Item) -> str:
         """Where an original stood, and who said it."""
-        where = f" in {item.place}" if item.place else ""
-        who = (
-            f"{item.author}{where} ({item.shape.role.value})"
-            if item.author
-            else item.shape.role.value + where
-        )
-        return f"messages[{item.id}], turn {item.turn}, {who}:"
+        role, (author, place, said_at) = item.shape.role.value, item.writer
+        who = f"{author} ({role})" if author else role
+        where = (f" in {place}" if place else "") + (f" at {said_at}" if said_at else "")
+        return f"messages[{item.id}], turn {item.turn}, {who}{where}:"
 
     def text(self, item: Item) -> str:
         """What a reader sees of an original."""
@@ -317,7 +314,7 @@ class Search:
         if worth:
             at = folded.find(max(found)[1])
             around = text[max(0, at - SNIPPET) : at + SNIPPET]
-            bare = Item(id, {}, item.shape, id, item.turn, 0, "", author=item.author, place=item.place)
+            bare = Item(id, {}, item.shape, id, item.turn, 0, "", writer=item.writer)
             heapq.heappush(self._best, (worth, id, " ".join(around.split()), bare))
             if len(self._best) > HITS:
                 heapq.heappop(self._best)

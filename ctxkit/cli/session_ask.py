@@ -10,8 +10,6 @@ from ctxkit.cli.outputs import json_line, say
 from ctxkit.cli.render import Style
 from ctxkit.cli.session_view import difference_lines, found_lines, ls_lines, request_lines, session_lines
 from ctxkit.errors import ConfigError, ConversationError
-from ctxkit.explain import fates
-from ctxkit.sessions.comparing import differences
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stored import stored
 
@@ -91,8 +89,8 @@ async def _show(store: Store, args: argparse.Namespace) -> int:
 
 async def _diff(store: Store, args: argparse.Namespace) -> int:
     session = await stored(store, args.id)
+    found = await session.diff(args.earlier, args.later)
     earlier, later = await session.request(args.earlier), await session.request(args.later)
-    found = differences(earlier, later, fates(session.preparation.history.archive))
     for line in difference_lines(earlier, later, found, Style.of(sys.stdout)):
         say(line)
     return 0

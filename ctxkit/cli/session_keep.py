@@ -14,8 +14,9 @@ from ctxkit.cli.inputs import opened
 from ctxkit.cli.outputs import say, warn, written
 from ctxkit.cli.render import Style, plain
 from ctxkit.cli.session_ask import Actions, add_id
-from ctxkit.errors import ConfigError, ConversationError
-from ctxkit.sessions.retention import Retention, delete, descendants, sweep
+from ctxkit.errors import ConfigError, ConversationError, SessionError, StoreError
+from ctxkit.sessions.families import family_of
+from ctxkit.sessions.retention import Retention, delete, sweep
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stored import stored
 from ctxkit.sessions.transfer import Transferred, export_log, import_log
@@ -93,19 +94,31 @@ def _seekable(source: str) -> Iterator[BinaryIO]:
 
 
 async def _rm(store: Store, args: argparse.Namespace) -> int:
-    info = await store.info(args.id)
-    if info is None:
-        raise ConversationError(f"there is no session {args.id!r}")
-    children = await descendants(store, args.id)
-    what = f"{plain(args.id)}, {info.position:,} records" + (
-        f", and {len(children)} under it" if children else ""
-    )
+    records = await _records(store, args.id)
+    family = await family_of(store, args.id)
+    under = len(family.ids) - 1
+    what = f"{plain(args.id)}, {records}" + (f", and {under} under it" if under else "")
+    for id, why in family.unread.items():
+        warn(f"{plain(id)}: what is under it is not known, and stays: {plain(why, 2_000)}")
     if not args.yes and not _agreed(f"delete {what}, for good? [y/N] "):
         say("nothing was deleted")
         return 0
     await delete(store, args.id)
     say(f"deleted: {what}")
     return 0
+
+
+async def _records(store: Store, id: str) -> str:
+    """How many there are of a session, as far as its store can tell."""
+    try:
+        info = await store.info(id)
+    except StoreError:
+        raise
+    except SessionError:
+        return "records that cannot be read"
+    if info is None:
+        raise ConversationError(f"there is no session {id!r}")
+    return f"{info.position:,} records"
 
 
 def _agreed(question: str) -> bool:
@@ -117,22 +130,31 @@ def _agreed(question: str) -> bool:
 async def _gc(store: Store, args: argparse.Namespace) -> int:
     if args.days is not None and args.ids:
         raise ConfigError("--days goes over all sessions of the store; name none")
+    retention = None if args.days is None else Retention(days=args.days)
+    failed: dict[str, str] = {}
     for id in await _ids(store, args):
-        left = await (await stored(store, id)).finish_erasures()
-        if left.before:
-            say(f"{plain(id)}: what was before position {left.before} is erased now")
-        for item in sorted(left.ids):
-            say(f"{plain(id)}: messages[{item}] is erased now")
-    return 0 if args.days is None else await _swept(store, Retention(days=args.days))
-
-
-async def _swept(store: Store, retention: Retention) -> int:
-    done = await sweep(store, retention)
-    for id in done.retained:
-        say(f"{plain(id)}: only its facts in force are left")
-    for id, why in done.failed.items():
+        try:
+            await _finished(store, id)
+        except StoreError:
+            raise
+        except SessionError as error:
+            failed[id] = str(error)
+    if retention is not None:
+        done = await sweep(store, retention)
+        failed |= done.failed
+        for id in done.retained:
+            say(f"{plain(id)}: only its facts in force are left")
+    for id, why in failed.items():
         warn(f"{plain(id)}: {plain(why, 2_000)}")
-    return 3 if done.failed else 0
+    return 3 if failed else 0
+
+
+async def _finished(store: Store, id: str) -> None:
+    left = await (await stored(store, id)).finish_erasures()
+    if left.before:
+        say(f"{plain(id)}: what was before position {left.before} is erased now")
+    for item in sorted(left.ids):
+        say(f"{plain(id)}: messages[{item}] is erased now")
 
 
 async def _verify(store: Store, args: argparse.Namespace) -> int:

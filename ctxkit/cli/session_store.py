@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import binascii
 import os
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -59,10 +58,10 @@ def _address(args: argparse.Namespace) -> str:
 
 
 def _keys(file: str | None) -> list[bytes]:
-    text = Path(file).read_text(encoding="utf-8") if file is not None else os.environ.get(KEY, "")
     try:
+        text = Path(file).read_text(encoding="utf-8") if file is not None else os.environ.get(KEY, "")
         return [base64.b64decode(line, validate=True) for line in text.split()]
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:  # binascii.Error and UnicodeError are such
         where = file if file is not None else f"${KEY}"
         raise ConfigError(f"{where} holds no keys in base64, one a line") from error
 

@@ -176,7 +176,11 @@ def found_lines(found: Sequence[Whereabouts], style: Style) -> Iterator[str]:
 
 
 def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    """A time in UTC, as the number that it is when no calendar has it."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{at!r}"
 
 
 def _size(size: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ctxkit.core.items import Call, Item, PartKind, Result, Role, Shape
+from ctxkit.core.items import NOBODY, Call, Item, PartKind, Result, Role, Shape, Writer
 from ctxkit.core.marks import fence, is_marked
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of
@@ -16,14 +16,12 @@ __all__ = ["Arrival", "append"]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An entry that comes in: as received, its region if the caller names one, its size if it is known, who wrote it
-    and where."""
+    """An entry that comes in: as received, its region if the caller names one, its size if it is known, who wrote it."""
 
     raw: Entry
     region: str = ""
     tokens: int | None = None
-    author: str = ""
-    place: str = ""
+    writer: Writer = NOBODY
 
 
 def append(
@@ -131,8 +129,7 @@ class _Desk:
             turn,
             tokens,
             region,
-            author=arrival.author,
-            place=arrival.place,
+            writer=arrival.writer,
         )
         self._next_id += 1
         self.arrived.append(item)

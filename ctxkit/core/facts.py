@@ -47,6 +47,7 @@ class Fact:
             is never written as profile.
         must_keep: it has to be in every request.
         priority: what is evicted last when there is no room for all; higher is kept longer.
+        place, said_at: where and when it was said, in a conversation of several; "" where nobody told.
         denied: it says that something is not so ("no known allergies").
     """
 
@@ -62,6 +63,8 @@ class Fact:
     must_keep: bool = False
     priority: int = 0
     denied: bool = False
+    place: str = ""
+    said_at: str = ""
 
     @property
     def name(self) -> tuple[str, str]:
@@ -70,8 +73,11 @@ class Fact:
 
     @property
     def line(self) -> str:
-        """The fact as it stands in a request: `key: value`, behind its subject if it has one."""
-        key = f"{self.subject} / {self.key}" if self.subject else self.key
+        """The fact as it stands in a request: `key: value`, behind its subject if it has one, and where and when it was
+        said: `Ann in #ops at 2026-11-30 09:12 / rule: no peanuts`."""
+        where = (f"in {self.place}" if self.place else "", f"at {self.said_at}" if self.said_at else "")
+        about = " ".join(each for each in (self.subject, *where) if each)
+        key = f"{about} / {self.key}" if about else self.key
         return f"{_one_line(key)}: {_one_line(self.value)}"
 
     def stands_in(self, text: str) -> bool:

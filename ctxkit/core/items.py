@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["Call", "Item", "Part", "PartKind", "Result", "Role", "Shape", "Weight"]
+__all__ = ["NOBODY", "Call", "Item", "Part", "PartKind", "Result", "Role", "Shape", "Weight", "Writer"]
 
 
 class Role(StrEnum):
@@ -124,6 +124,24 @@ DOCUMENTS = ("retrieved", "tool_results", "summary")
 """Regions of what was read or made, not said."""
 
 
+class Writer(NamedTuple):
+    """Who of several people or agents wrote something, and where and when; "" for what nobody said.
+
+    Attributes:
+        author: a name.
+        place: a channel, a thread.
+        said_at: date and time to the minute, "2026-11-30 09:12".
+    """
+
+    author: str = ""
+    place: str = ""
+    said_at: str = ""
+
+
+NOBODY = Writer()
+"""The writer where nobody said who it was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One entry of a conversation: a message, a content, or one item of a Responses input.
@@ -141,8 +159,7 @@ class Item:
         made: what ctxkit wrote it as: "gap" (a stand-in), "summary", "profile", "ledger" (facts that tools told),
             "note"; "" for what arrived.
         stands_for: ids of the originals that a summary or stand-in stands for, as ranges.
-        author: who of several people or agents wrote it, "" where nobody said.
-        place: where it was written: a channel, a thread; "" where nobody said.
+        writer: who wrote it, where and when, as far as somebody said.
     """
 
     id: int
@@ -155,8 +172,7 @@ class Item:
     edited: str = ""
     made: Literal["", "gap", "summary", "profile", "ledger", "note"] = ""
     stands_for: tuple[range, ...] = ()
-    author: str = ""
-    place: str = ""
+    writer: Writer = NOBODY
 
     @property
     def synthetic(self) -> bool:

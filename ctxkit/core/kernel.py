@@ -22,7 +22,7 @@ from ctxkit.core.edits import (
 )
 from ctxkit.core.facts import USER, Fact, Speaker
 from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
-from ctxkit.core.items import Item, Role
+from ctxkit.core.items import NOBODY, Item, Role, Writer
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
 from ctxkit.errors import PlanError, PlanRejected
@@ -30,9 +30,9 @@ from ctxkit.errors import PlanError, PlanRejected
 __all__ = ["Applied", "Setting", "apply", "nobody"]
 
 
-def nobody(id: int) -> tuple[str, str]:
-    """Author and place where nobody said who wrote what."""
-    return "", ""
+def nobody(id: int) -> Writer:
+    """The writer of anything where nobody said who wrote what."""
+    return NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Setting:
         taken: whether a handle is in use for other originals than these.
         reasoning: for a model that ties reasoning to all that stands before it, what happens to the reasoning
             behind a change: "strip" it, "refuse" the change; "keep" it for all other models.
-        writer: author and place of what an item id arrived as.
+        writer: who wrote what an item id arrived as.
     """
 
     meter: Meter
     original: Callable[[int], Entry]
     taken: Taken
     reasoning: Literal["keep", "strip", "refuse"] = "keep"
-    writer: Callable[[int], tuple[str, str]] = nobody
+    writer: Callable[[int], Writer] = nobody
 
     def handle(self, items: Iterable[Item]) -> str:
         """The handle under which items can be read as they arrived."""

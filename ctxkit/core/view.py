@@ -194,9 +194,29 @@ class View:
     @cached_property
     def target(self) -> int:
         """Where a compaction goes down to, in tokens of the whole request."""
+        return self.budget.target(self._held)
+
+    @cached_property
+    def _held(self) -> int:
         newest = newest_unit(self.state)
         held = sum(i.tokens for i in self.state.items if i.unit in self.fixed or i.unit == newest)
-        return self.budget.target(held + self.state.system_tokens + self.state.tools_tokens)
+        return held + self.state.system_tokens + self.state.tools_tokens
+
+    def room_for_pins(self, share: float, by: str) -> int:
+        """Tokens of what a strategy may still pin: `share` of the limit, and no more than what a compaction goes down to
+        has room for beside what cannot shrink; less what its pins hold already.
+
+        A pin takes as much of it as it holds: a second compaction finds no more room than the first left.
+
+        Args:
+            share: 0 to 1.
+            by: the kind of the strategy.
+        """
+        own = {pin.unit for pin in self.state.pins if pin.by == by}
+        pinned = sum(item.tokens for item in self.state.items if item.unit in own)
+        free = sum(unit.tokens for unit in self.within("").free())
+        beside = self.budget.target(self._held - pinned) - (self.tokens - free)
+        return max(0, min(int(self.budget.limit * share) - pinned, beside))
 
     @property
     def over(self) -> int:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.facts import Fact, Speaker
-from ctxkit.core.items import Item, PartKind, Role
+from ctxkit.core.items import Item, PartKind, Role, Writer
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
 from ctxkit.keyfacts.finding import MOST_RULES, Found, bound_by, stated_in
@@ -73,7 +73,7 @@ class Reader:
             if by != "tool" and len(text) > LONGEST_TEXT:
                 self.unread.add(item.id)
             # of several people all is told under the speaker's name: what supersedes has to come first
-            both = [*stated, *found] if item.author else [*found, *stated]
+            both = [*stated, *found] if item.writer.author else [*found, *stated]
             yield from self._clean(item, text, by, both)
 
     def _of_plugins(self, text: str, by: Speaker) -> list[Fact]:
@@ -122,9 +122,16 @@ class Reader:
             if item.shape.results:  # the entry is a tool's too, and a fact has the least trust of its sources
                 trust = "tool"
             fact = replace(each.fact, source=(item.id,), turn=item.turn, said_by=trust)
-            if item.author and by != "tool":
-                fact = replace(fact, subject=_of_author(fact.subject, item.author))
+            if by != "tool":
+                fact = _written(fact, item.writer)
             yield replace(each, fact=fact)
+
+
+def _written(fact: Fact, writer: Writer) -> Fact:
+    """A fact with who said it, where and when."""
+    author, place, said_at = writer
+    subject = _of_author(fact.subject, author) if author else fact.subject
+    return replace(fact, subject=subject, place=place, said_at=said_at)
 
 
 def _of_author(subject: str, author: str) -> str:

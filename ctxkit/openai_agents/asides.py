@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.core.provider import Entry
+from ctxkit.core.state import State
 from ctxkit.manager import ContextManager
 from ctxkit.openai_agents.matching import Key, key_of
+from ctxkit.openai_agents.rows import Row, rows_of
 
-__all__ = ["Asides"]
+__all__ = ["Aside", "Asides"]
 
 MOST = 8
 """Asides that are remembered, the newest: a run has one at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What a run is to see.
+
+    Attributes:
+        rows: its entries; ids are those of the aside.
+        state: of the aside.
+        trigger: why it was compacted, or not.
+    """
+
+    rows: list[Row]
+    state: State
+    trigger: str
 
 
 class Asides:
@@ -28,7 +46,7 @@ class Asides:
         self._settings = {**settings, "repair": True}
         self._asides: deque[tuple[list[Key], ContextManager]] = deque(maxlen=MOST)
 
-    async def prepared(self, run: Sequence[Entry], *, system: str, tools: Any) -> list[Entry]:
+    async def prepared(self, run: Sequence[Entry], *, system: str, tools: Any) -> Aside:
         """The items of a run as the model is to see them.
 
         Raises:
@@ -38,7 +56,9 @@ class Asides:
         known, context = self._found(keys)
         context.add(list(run[len(known) :]), system=system)
         known[:] = keys
-        return (await context.prepare(tools=tools)).messages
+        request = await context.prepare(tools=tools)
+        state = context._history.state
+        return Aside(rows_of(state, context._preparation.provider), state, request.report.trigger)
 
     def _found(self, keys: list[Key]) -> tuple[list[Key], ContextManager]:
         """The aside that these items go on with, or a new one."""

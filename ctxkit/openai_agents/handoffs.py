@@ -14,6 +14,7 @@ from ctxkit.core.conversation import Unit
 from ctxkit.core.marks import fence, marked
 from ctxkit.core.provider import Entry
 from ctxkit.errors import ModelCallError
+from ctxkit.history import Added
 from ctxkit.models.question import Ask
 from ctxkit.preparation import Preparation
 from ctxkit.secrets import masked
@@ -63,7 +64,7 @@ def fold_handoff(
             "openai-responses", Budget(window=WINDOW), "summarize", model=model, ask=summarizer, repair=True
         )
         history, entries = preparation.history, _said(data)
-        history.do(lambda: history.adding(entries, system=None, region="", waiting=()))
+        history.do(lambda: history.adding(Added(entries)))
         view = preparation.view(history.state)
         kept = [item.raw for unit in view.units if _stays(unit) for item in unit.items]
         units = tuple(unit for unit in view.units if not _stays(unit))

@@ -84,6 +84,25 @@ class Matching:
             return None
         return list(run[end:])
 
+    def held(self) -> dict[Key, list[int]]:
+        """The ids of all originals that were not erased by their keys, oldest first.
+
+        Raises:
+            NotLoaded: originals have to be read from the store first.
+        """
+        found: dict[Key, list[int]] = {}
+        for id, key in sorted(self._all().items()):
+            if not self._history.archive.is_erased(id):
+                found.setdefault(key, []).append(id)
+        return found
+
+    def _all(self) -> dict[int, Key]:
+        """The keys of all that ever came into the session, by id."""
+        archive = self._history.archive
+        for item in archive.items(id for id in range(self._history.state.next_id) if id not in self._arrived):
+            self._arrived[item.id] = key_of(item.raw)
+        return self._arrived
+
     def _keys(self, item: Item) -> set[Key]:
         """How an item may stand in a run: as it arrived, and as a compaction left it."""
         keys = {self._original(item.id)}
@@ -96,10 +115,7 @@ class Matching:
 
     def _is_strange(self, key: Key) -> bool:
         """Whether an item never came into the session; a result that stands in for one is told by its call."""
-        archive = self._history.archive
-        for item in archive.items(id for id in range(self._history.state.next_id) if id not in self._arrived):
-            self._arrived[item.id] = key_of(item.raw)
-        arrived = set(self._arrived.values())
+        arrived = set(self._all().values())
         stands_in = key[0] in OUTPUT_TYPES and (OUTPUT_TYPES[key[0]], key[1], "") in arrived
         return key not in arrived and not stands_in
 
@@ -107,7 +123,7 @@ class Matching:
 def _is_ours(entry: Entry) -> bool:
     """Whether ctxkit wrote a message."""
     match entry.get("content"):
-        case [{"text": str(text)}]:
+        case [{"text": str(text)}] | str(text):
             return is_marked(text)
         case _:
             return False

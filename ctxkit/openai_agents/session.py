@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.archive import NotLoaded
-from ctxkit.core.items import Item
-from ctxkit.core.provider import Entry
-from ctxkit.core.state import wire
-from ctxkit.errors import OpenCallsError
+from ctxkit.core.edits import Strip
+from ctxkit.core.state import State
+from ctxkit.errors import ConfigError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied
-from ctxkit.openai_agents.asides import Asides
-from ctxkit.openai_agents.matching import Matching
-from ctxkit.preparation import Preparation
-from ctxkit.providers import FormatName
+from ctxkit.openai_agents.model_calls import ModelCalls
+from ctxkit.openai_agents.rows import Row, dangling, newest_rows, rows_of, without_tail
+from ctxkit.preparation import Done, Preparation
+from ctxkit.providers import FormatName, provider
 from ctxkit.sessions.closing import Closing
+from ctxkit.sessions.outgoing import Outgoing, Ready, tokens_of
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store, checked_id
 from ctxkit.sessions.stores.memory import MemoryStore
+from ctxkit.triggers import Selected
 
 if TYPE_CHECKING:
     from agents import AgentBase, CallModelData, ModelInputData, SessionSettings, TResponseInputItem
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["CtxkitSession"]
 
 FORMAT: FormatName = "openai-responses"
+
+LEFTOVER = "openai-agents"
+"""Who takes out reasoning whose call was taken back."""
 
 
 class CtxkitSession(Closing):
@@ -45,7 +48,7 @@ class CtxkitSession(Closing):
         session_id: 1 to 200 letters, digits and `._:@+=/-`.
         store: where it is kept, or the address of it, "sqlite:chats.db" for instance; without one in memory, as long
             as this object lives. A store that is opened here is closed by `close`.
-        session_settings: the SDK's; its `limit` holds for reads that name none.
+        session_settings: the SDK's, or a table of them; its `limit` holds for reads that name none.
         background, snapshots: see `Session.open`.
         settings: what `ContextManager` takes, but for the format: `budget`, `strategy`, `model`, `ask` and so on.
 
@@ -58,21 +61,21 @@ class CtxkitSession(Closing):
         session_id: str,
         store: Store | str | None = None,
         *,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | Mapping[str, Any] | None = None,
         background: bool = False,
         snapshots: bool = True,
         **settings: Any,
     ) -> None:
         self.session_id = checked_id(session_id)
-        self.session_settings = session_settings
-        Preparation(FORMAT, **settings)  # so that a wrong setting is told here
+        self.session_settings = _settings(session_settings)
+        Preparation.of({"format": FORMAT, **settings})  # so that a wrong setting is told here
         self._store = store if store is not None else MemoryStore()
         self._background, self._snapshots = background, snapshots
         self._settings = settings
         self._session: Session | None = None
-        self._matching: Matching | None = None
+        self._calls: ModelCalls | None = None
+        self._is_filtered = False
         self._opening = asyncio.Lock()
-        self._asides = Asides(settings)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session_id}>"
@@ -100,44 +103,61 @@ class CtxkitSession(Closing):
                     format=FORMAT,
                     **self._settings,
                 )
+                self._calls = ModelCalls(self._session, self._settings, self._rows)
             return self._session
 
     async def close(self) -> None:
         """Wait for a compaction in the background, and close the store if it was opened here."""
         if self._session is not None:
             await self._session.close()
-            self._session = self._matching = None
+            self._session = self._calls = None
 
     # The protocol of the SDK
 
-    async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[TResponseInputItem]:
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The items that a request would hold now, oldest first; compacted first when that is due.
 
-        When calls wait for results nothing is compacted, and the next report says so.
+        When calls wait for results nothing is compacted, and the next report says so. Reasoning whose call was taken
+        back is left out.
+
+        What is given is put on record as a request, with "what the session gave" in its `trigger`: what of it the model
+        was sent is not known here. Once `input_filter` was asked for, it does that for each call of a model, and reads
+        are on record no more.
 
         Args:
             limit: the newest so many, less what would stand there without its call, its result or its reasoning; 0
                 for none. By default what `session_settings` say, without them all.
-            wrapper: not used.
 
         Raises:
             BudgetExceededError: what must stay is larger than the budget.
+            ProviderFormatError: what was added would be refused, and cannot be read otherwise: one id is there twice.
             StrategyError: a strategy failed, and `strict` is set.
             StoreError: the store failed.
         """
-        return [message for message, _ in await self._read(limit)]  # type: ignore[misc]
+        session = await self.opened()
+        ready, rows = await self._read(session, limit)
+        if rows and not self._is_filtered:
+            entries = [row.going for row in rows]
+            await session._sent(ready, Outgoing(entries, tokens=tokens_of(entries)))
+        return [copied(row.raw) for row in rows]
 
-    async def add_items(self, items: Sequence[TResponseInputItem], *, wrapper: Any = None) -> None:
+    async def add_items(self, items: Sequence[TResponseInputItem]) -> None:
         """Add items, all or none.
 
         Raises:
             ProviderFormatError: one of them is no item of Responses, or answers no call.
             StoreError: the store failed; whether they were written is known after the next call.
         """
-        if items:
-            await (await self._opened()).add(list(items))
+        if not items:
+            return
+        session = await self._opened()
+        added, calls = session.preparation.added(list(items), None, "", ()), self._calls
+        sent = calls.came(added.entries) if calls is not None else {}
+        await session._log.write(lambda at: session._items(added, at, sent))
+        if calls is not None:
+            calls.forget(added.entries)
 
-    async def pop_item(self, *, wrapper: Any = None) -> TResponseInputItem | None:
+    async def pop_item(self) -> TResponseInputItem | None:
         """Take the newest item back, for good, and give it as it was added; None when there is none.
 
         Raises:
@@ -145,7 +165,7 @@ class CtxkitSession(Closing):
         """
         return await (await self.opened()).pop()  # type: ignore[return-value]
 
-    async def clear_session(self, *, wrapper: Any = None) -> None:
+    async def clear_session(self) -> None:
         """Take everything back, for good.
 
         Raises:
@@ -157,48 +177,29 @@ class CtxkitSession(Closing):
 
     # In a tool loop
 
-    async def input_filter(self, data: CallModelData[Any]) -> ModelInputData:
+    @property
+    def input_filter(self) -> Callable[[CallModelData[Any]], Awaitable[ModelInputData]]:
         """What the model is to see of a run, before each call: for `RunConfig.call_model_input_filter`.
 
         A compaction is made in the session itself, once for all that come after. Instructions and function tools
         count. Where the run does not hold what the session does, because of a limit or a handoff filter, what it
-        holds is compacted by itself in memory. Nothing is added to the session here; that is the runner's.
+        holds is compacted by itself in memory. Nothing is added to the session here; that is the runner's. Each call of
+        a model is on record as a request, as it was sent.
 
-        Raises:
-            BudgetExceededError: what must stay is larger than the budget.
-            StrategyError: a strategy failed, and `strict` is set.
-            StoreError: the store failed.
+        It raises BudgetExceededError when what must stay is larger than the budget, StrategyError when a strategy
+        failed and `strict` is set, StoreError when the store failed.
         """
-        run: list[Any] = data.model_data.input
-        system, tools = data.model_data.instructions or "", _tools(data.agent)
-        messages = await self._from_session(run, system, tools)
-        if messages is None:
-            messages = await self._asides.prepared(run, system=system, tools=tools)
-        return replace(data.model_data, input=messages)
+        self._is_filtered = True
+        return self._filtered
 
-    async def _from_session(self, run: list[Entry], system: str, tools: Any) -> list[Entry] | None:
-        """The run as the session has it, and what the runner has not saved yet; None where that is not the run."""
+    async def _filtered(self, data: CallModelData[Any]) -> ModelInputData:
         session = await self.opened()
-        history = session.preparation.history
-        if self._matching is None:
-            self._matching = Matching(history)
-        try:
-            fresh = self._matching.unsaved(run)
-        except NotLoaded:
-            await session.explain()  # reads all originals
-            fresh = self._matching.unsaved(run)
-        if fresh is None:
-            return None
-        if system != (history.state.system or ""):
-            await session.add(system=system)
-        if fresh and _tokens(session, fresh) > session.preparation.budget.start:
-            await session.compact()
-        try:
-            messages = (await session.prepare(tools)).messages
-        except OpenCallsError:
-            return None
-        fits = not fresh or _tokens(session, fresh) <= session.preparation.budget.limit
-        return [*messages, *fresh] if fits else None
+        await self._without_leftovers(session)
+        assert self._calls is not None
+        run: list[Any] = data.model_data.input
+        system = data.model_data.instructions or ""
+        messages: list[Any] = await self._calls.sent(run, system=system, tools=_tools(data.agent))
+        return replace(data.model_data, input=messages)
 
     # What there is to know
 
@@ -218,7 +219,8 @@ class CtxkitSession(Closing):
         `edited_by` when a strategy shortened it. What ctxkit wrote is `synthetic`, of a `kind` ("summary", "profile",
         "gap" and so on), and `stands_for` are the positions of the items that it stands for.
         """
-        return [{"message": each, "metadata": told} for each, told in await self._read(limit)]
+        _, rows = await self._read(await self.opened(), limit)
+        return [{"message": copied(row.raw), "metadata": row.metadata} for row in rows]
 
     async def get_full_history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Every item that was added and not taken back, as it was added, each as `{"message": ..., "metadata": ...}`.
@@ -248,54 +250,63 @@ class CtxkitSession(Closing):
         ]
         return full if limit is None else full[max(0, len(full) - limit) :]
 
-    async def _read(self, limit: int | None) -> list[tuple[Entry, dict[str, Any]]]:
-        """Items with their metadata, as `get_items` and `get_items_with_metadata` give them."""
-        session = await self.opened()
+    async def _read(self, session: Session, limit: int | None) -> tuple[Ready, list[Row]]:
+        """What a reader is given, and the request that it would be."""
+        history = session.preparation.history
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        history = session.preparation.history
         if not history.state.items or (limit is not None and limit <= 0):
-            return []
+            return self._as_it_is(session, "nothing was asked for"), []
+        await self._without_leftovers(session)
+        ready = await self._ready(session)
+        view = session.preparation.view(history.state)
+        selected = replace(ready.done.selected, why=f"what the session gave; {ready.done.trigger}")
+        rows = without_tail(self._rows(view.state))
+        rows = rows if limit is None else newest_rows(rows, limit)
+        return replace(ready, done=replace(ready.done, view=view, selected=selected)), rows
+
+    async def _ready(self, session: Session) -> Ready:
+        """The next request, compacted when that is due; as it is while something of it has yet to come."""
+        history = session.preparation.history
         try:
-            await session.prepare()
+            ready, _ = await session._ready(None)
         except OpenCallsError as error:
-            calls = ", ".join(map(str, error.calls))
-            history.announce(f"items were read while calls wait for results ({calls}); nothing was compacted")
-        entries, ids = wire(history.state, session.preparation.provider)
-        items = {item.id: item for item in history.state.items}
-        units = [items[id].unit if id in items else id for id in ids]
-        start = 0 if limit is None else _start(units, limit)
-        return [
-            (copied(entry), _metadata(items.get(id), entry))
-            for entry, id in zip(entries[start:], ids[start:], strict=True)
-        ]
+            why = f"calls wait for results ({', '.join(map(str, error.calls))})"
+        except ProviderFormatError:
+            if len(without_tail(self._rows(history.state))) == len(self._rows(history.state)):
+                raise
+            why = "reasoning waits for what it belongs to"
+        else:
+            return ready
+        history.announce(f"items were read while {why}; nothing was compacted")
+        return self._as_it_is(session, f"none: {why}")
+
+    def _as_it_is(self, session: Session, why: str) -> Ready:
+        view = session.preparation.view(session.preparation.history.state)
+        return Ready(Done(view, Selected(why, False)), (), session._log.book.erased_at)
+
+    async def _without_leftovers(self, session: Session) -> None:
+        """Take reasoning out of what is shown that stands between others' items, its own call taken back."""
+        units = dangling(session.preparation.history.state)
+        if units:
+            why = "what it belongs to was taken back"
+            await session._edit(Strip(units, why, LEFTOVER))
+
+    def _rows(self, state: State) -> list[Row]:
+        """How a state is given to a model."""
+        return rows_of(state, provider(FORMAT))
 
 
-def _start(units: Sequence[int], limit: int) -> int:
-    """Where the newest entries begin: at most `limit`, and of each unit all or none."""
-    first = {unit: at for at, unit in reversed([*enumerate(units)])}
-    start = reach = len(units)
-    for at in range(len(units) - 1, max(0, len(units) - limit) - 1, -1):
-        reach = min(reach, first[units[at]])
-        start = at if reach == at else start
-    return start
+def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSettings | None:
+    """The SDK's settings of a session, read by the SDK itself where they are a table."""
+    if given is None:
+        return None
+    from agents.memory.session_settings import coerce_session_settings
 
-
-def _metadata(item: Item | None, entry: Entry) -> dict[str, Any]:
-    if item is None or (item.raw is not entry):
-        return {"synthetic": True, "kind": "result"}
-    if item.synthetic:
-        stands_for = [id for span in item.stands_for for id in span]
-        return {"synthetic": True, "kind": item.made, "stands_for": stands_for}
-    edited = {"edited_by": item.edited} if item.edited else {}
-    return {"synthetic": False, "position": item.id, "turn": item.turn, **edited}
-
-
-def _tokens(session: Session, fresh: Sequence[Entry]) -> int:
-    """Tokens of the next request with items that the session does not have yet."""
-    history = session.preparation.history
-    view = session.preparation.view(history.state)
-    return view.tokens + sum(map(history.setting.meter.entry, fresh))
+    try:
+        return coerce_session_settings(dict(given) if isinstance(given, Mapping) else given)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"these are no settings of a session: {error}", path="session_settings") from error
 
 
 def _tools(agent: AgentBase[Any]) -> list[dict[str, Any]]:

@@ -115,7 +115,16 @@ class Book:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Book:
-        """The book that `to_json` wrote."""
+        """The book that `to_json` wrote.
+
+        Raises:
+            KeyError, ValueError, TypeError: it is none.
+        """
         runs = [(first, position, count) for first, position, count in told["index"]]
         answered, shown = dict.fromkeys(told["answered"]), Shown(**told["shown"])
-        return cls(**{**told, "answered": answered, "index": runs, "shown": shown})
+        book = cls(**{**told, "answered": answered, "index": runs, "shown": shown})
+        for name, usual in vars(cls()).items():
+            expected = (int, float) if isinstance(usual, float) else type(usual)
+            if not isinstance(getattr(book, name), expected):
+                raise TypeError
+        return book

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ctxkit.core.facts import Fact
-from ctxkit.core.items import Call, Item, Result, Role, Shape
+from ctxkit.core.items import Call, Item, Result, Role, Shape, Writer
 from ctxkit.core.state import OpenCall, Pinned, State
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "facts_json",
     "item_from",
     "item_json",
+    "span_from",
     "state_from",
     "state_json",
 ]
@@ -40,6 +41,9 @@ PLAIN = (
     "compactions",
 )
 """Fields of a state that are JSON as they are."""
+
+WHOLE = PLAIN[2:]
+"""Those that are whole numbers."""
 
 
 def change(before: State, after: State) -> Json:
@@ -66,6 +70,8 @@ def changed(state: State, told: Mapping[str, Any]) -> State:
         KeyError, ValueError, TypeError, IndexError: it is no change of this state.
     """
     values: Json = {name: told[name] for name in PLAIN if name in told}
+    _check(all(isinstance(values.get(name, 0), int) for name in WHOLE))
+    _check(values.get("next_id", 0) - state.next_id <= LONGEST_SPAN)
     if "items" in told:
         values["items"] = _items_from(state.items, told["items"])
     for name, (_, read) in _LISTS.items():
@@ -73,10 +79,16 @@ def changed(state: State, told: Mapping[str, Any]) -> State:
             values[name] = _SETS.get(name, tuple)(read(each) for each in told[name])
     if "ledger" in told:
         values["ledger"] = dict(told["ledger"])
+        _check(all(isinstance(tokens, int) for tokens in values["ledger"].values()))
     if "facts" in told:
         held = state.facts[: told["facts_kept"]] if "facts_kept" in told else state.facts
         values["facts"] = held + facts_from(told["facts"])
     return replace(state, **values)
+
+
+def _check(right: bool) -> None:
+    if not right:
+        raise ValueError
 
 
 def state_json(state: State, place: Callable[[Item], int]) -> Json:
@@ -148,6 +160,17 @@ def _items_from(before: Sequence[Item], told: Sequence[Any]) -> tuple[Item, ...]
     return tuple(items)
 
 
+def span_from(told: Sequence[int]) -> range:
+    """A run of ids or places; raises what `changed` raises, and takes none that nobody could go through."""
+    start, stop = told
+    _check(stop - start <= LONGEST_SPAN)
+    return range(start, stop)
+
+
+LONGEST_SPAN = 10_000_000
+"""More messages than any session has."""
+
+
 def item_json(item: Item) -> Json:
     """An item, without what is as usual."""
     told: Json = {"id": item.id, "raw": item.raw, "shape": _shape_json(item.shape)}
@@ -155,6 +178,7 @@ def item_json(item: Item) -> Json:
     if item.unit != item.id:
         told["unit"] = item.unit
     told |= {name: getattr(item, name) for name in _WHERE_SET if getattr(item, name)}
+    told |= {name: value for name, value in item.writer._asdict().items() if value}
     if item.stands_for:
         told["stands_for"] = [[span.start, span.stop] for span in item.stands_for]
     return told
@@ -162,6 +186,8 @@ def item_json(item: Item) -> Json:
 
 def item_from(told: Mapping[str, Any]) -> Item:
     """The item that `item_json` wrote; raises what `changed` raises."""
+    _check(all(isinstance(told.get(name, 0), int) for name in ("id", "unit", "turn", "tokens")))
+    _check(isinstance(told["region"], str))
     return Item(
         id=told["id"],
         raw=told["raw"],
@@ -170,12 +196,13 @@ def item_from(told: Mapping[str, Any]) -> Item:
         turn=told["turn"],
         tokens=told["tokens"],
         region=told["region"],
-        stands_for=tuple(range(*span) for span in told.get("stands_for", ())),
+        stands_for=tuple(map(span_from, told.get("stands_for", ()))),
         **{name: told[name] for name in _WHERE_SET if name in told},
+        writer=Writer(**{name: told[name] for name in Writer._fields if name in told}),
     )
 
 
-_WHERE_SET = ("edited", "made", "author", "place")
+_WHERE_SET = ("edited", "made")
 """Fields of an item that are texts, most of them "" and then not written."""
 
 

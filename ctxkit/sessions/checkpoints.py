@@ -20,7 +20,16 @@ from ctxkit.sessions.changes import (
     state_from,
     state_json,
 )
-from ctxkit.sessions.records import VERSION, from_bytes, kept_from, kept_json, past_from, past_json, to_bytes
+from ctxkit.sessions.records import (
+    MALFORMED,
+    VERSION,
+    from_bytes,
+    kept_from,
+    kept_json,
+    past_from,
+    past_json,
+    to_bytes,
+)
 
 __all__ = ["checkpoint_bytes", "restore_checkpoint"]
 
@@ -85,7 +94,7 @@ def restore_checkpoint(body: bytes, history: History, *, session: str) -> Book |
     has it all.
 
     Raises:
-        SessionError: it is no checkpoint.
+        SessionError: it is no checkpoint; the history is as it was.
     """
     try:
         told = from_bytes(body)
@@ -96,17 +105,25 @@ def restore_checkpoint(body: bytes, history: History, *, session: str) -> Book |
         (state,), undoable, redoable = [
             [_state_from(each, table, facts) for each in states] for states in told["states"]
         ]
-        archive = history.archive
-        archive.first = state.next_id
-        archive.read = {table[place].id: table[place] for place in told["originals"]}
-        archive.erased, archive.erased_to = set(told["erased"]), told["erased_to"]
-        archive.keep(kept_from(told["kept"]))
-        archive.past.extend(past_from(past) for past in told["past"])
-        history.restore(state, undoable, redoable, first_unsent=told["first_unsent"], version=told["version"])
-        return Book.from_json(told["book"])
-    except (KeyError, ValueError, TypeError, IndexError) as error:
+        read = {table[place].id: table[place] for place in told["originals"]}
+        kept, past = kept_from(told["kept"]), list(map(past_from, told["past"]))
+        erased, (erased_to, first_unsent, version) = set(told["erased"]), _numbers(told)
+        book = Book.from_json(told["book"])
+    except MALFORMED as error:
         raise SessionError(
-            f"the checkpoint of session {session!r} cannot be read ({type(error).__name__}); `ctxkit session verify` "
-            "drops it, and the log is read from the start",
-            session=session,
+            f"the checkpoint of session {session!r} cannot be read ({type(error).__name__})", session=session
         ) from error
+    archive = history.archive
+    archive.first, archive.read = state.next_id, read
+    archive.erased, archive.erased_to = erased, erased_to
+    archive.keep(kept)
+    archive.past.extend(past)
+    history.restore(state, undoable, redoable, first_unsent=first_unsent, version=version)
+    return book
+
+
+def _numbers(told: Json) -> tuple[int, int, int]:
+    erased_to, first_unsent, version = told["erased_to"], told["first_unsent"], told["version"]
+    if not all(isinstance(each, int) for each in (erased_to, first_unsent, version)):
+        raise TypeError
+    return erased_to, first_unsent, version

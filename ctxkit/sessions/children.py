@@ -47,6 +47,8 @@ async def begin(session: Session, id: str, purpose: str, settings: dict[str, Any
     """
     if checked_id(id) == session.id:
         raise ConfigError("a session is no child of its own", path="id")
+    if not isinstance(purpose, str):
+        raise ConfigError(f"a purpose is a text, not {purpose!r:.60}", path="purpose")
     child = await session._opened_beside(id, **settings)
     _check_parent(child, session.id)
 
@@ -70,20 +72,21 @@ def _check_parent(child: Session, parent: str) -> None:
         raise ConversationError(f"there is a session {child.id!r} already, and it is no child of {parent!r}")
 
 
-async def take_return(session: Session, child: str, messages: object) -> bool:
-    """Add what came of a child, unless it has returned before; whether it was added now.
+async def take_return(session: Session, child: Session | str, messages: object) -> bool:
+    """Add what came of a child (or of the one with an id), unless it has returned before; whether it was added now.
 
     Raises:
         ConversationError: the session has no such child.
         ProviderFormatError: it is not of the format of the session; nothing is added.
     """
+    id = child if isinstance(child, str) else getattr(child, "id", child)
     added = session.preparation.added(messages, None, "", ())
 
     def made(at: float) -> Record | None:
-        known = session._log.book.children.get(child)
+        known = session._log.book.children.get(id) if isinstance(id, str) else None
         if known is None:
-            raise ConversationError(f"session {session.id!r} has no child {child!r:.200}")
-        return None if known["returned"] else session._items(added, at, {"returned": child})
+            raise ConversationError(f"session {session.id!r} has no child {id!r:.200}")
+        return None if known["returned"] else session._items(added, at, {"returned": id})
 
     return await session._log.write(made) is not None
 

@@ -51,6 +51,8 @@ class Handoff:
 
 async def hand_over(session: Session, *, to: str, system: Any, tail: int, summary: str | None) -> Handoff:
     """The handoff of a session as it is, put on record."""
+    if not isinstance(to, str):
+        raise ConfigError(f"who takes over is a text, not {to!r:.60}", path="to")
     await session.refresh()
     preparation, history = session.preparation, session._history
     made = await session._log.paged_plan(
@@ -68,11 +70,14 @@ async def handed_over(
     """The handoff of a conversation; see `Session.handoff`.
 
     Raises:
-        ConfigError: `tail` is no number of turns, or system text that stands among the messages (OpenAI Chat).
+        ConfigError: `tail` is no number of turns, the summary no text, or system text that stands among the messages
+            (OpenAI Chat).
         NotLoaded: originals are wanted that have not been read from their store.
     """
     if not isinstance(tail, int) or isinstance(tail, bool) or tail < 0:
         raise ConfigError(f"tail is a number of turns, not {tail!r:.60}", path="tail")
+    if not isinstance(summary, str | None):
+        raise ConfigError(f"a summary is a text, not {summary!r:.60}", path="summary")
     beside = preparation.added((), system, "", ()).system
     meter = view.setting.meter
     view = preparation.view(fold_facts(view.state, meter))

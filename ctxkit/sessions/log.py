@@ -87,16 +87,34 @@ class Log:
             self._mutex = loop, asyncio.Lock()
         return self._mutex[1]
 
-    async def open(self, *, upto: int | None = None) -> None:
-        """Read the log, as far as a position; from the newest checkpoint on."""
-        kept = await self.store.checkpoint(self.id, upto=upto)
-        if kept is not None:
-            position, body = kept
-            book = restore_checkpoint(body, self.history, session=self.id)
-            if book is not None:
-                self.book, self.position, self._checkpoint_size = book, position, len(body)
+    async def open(self, *, upto: int | None = None, strict: bool = False) -> None:
+        """Read the log, as far as a position; from the newest checkpoint on, or from its start when that cannot be read.
+
+        Args:
+            strict: a checkpoint that cannot be read is raised; the next report tells it otherwise.
+        """
+        try:
+            await self._restore(upto)
+        except StoreError:
+            raise
+        except SessionError as error:
+            if strict:
+                raise
+            self.history.announce(
+                f"the log was read from its start: {error}; `ctxkit session verify` drops the checkpoint"
+            )
         await self._catch_up(upto)
         self._check_format()
+
+    async def _restore(self, upto: int | None) -> None:
+        kept = await self.store.checkpoint(self.id, upto=upto)
+        if kept is None:
+            return
+        position, body = kept
+        book = restore_checkpoint(body, self.history, session=self.id)
+        if book is not None:
+            self.book, self.position, self._checkpoint_size = book, position, len(body)
+            self._check_format()
 
     def _check_format(self) -> None:
         if self.book.format not in ("", self._provider.name):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ctxkit.core.facts import Fact, active_facts
-from ctxkit.core.popping import without_erased
+from ctxkit.core.popping import newest, without_erased
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State
 from ctxkit.errors import ConfigError, ConversationError
@@ -17,6 +17,7 @@ from ctxkit.explain import Explanation, explain, fates
 from ctxkit.history import History, Step
 from ctxkit.jsons import copied
 from ctxkit.preparation import Preparation
+from ctxkit.sessions.ahead import erase_ahead
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.compacting import Compacting
 from ctxkit.sessions.comparing import Difference, differences
@@ -24,7 +25,7 @@ from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import Record, record_bytes
 from ctxkit.sessions.sent import RequestInfo, Sent, request_at, requests_of
 from ctxkit.sessions.snapshots import Snapshots
-from ctxkit.sessions.store import Store, checked_id
+from ctxkit.sessions.store import Store, checked_id, checked_store
 from ctxkit.sessions.tidying import Unfinished, erase_popped, finish_erasures
 from ctxkit.sessions.whereabouts import Whereabouts, whereabouts
 
@@ -71,7 +72,7 @@ class Recalled(Closing):
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.id = checked_id(id)
-        self.store = store
+        self.store = checked_store(store)
         self.preparation = preparation
         self._history = preparation.history
         self._clock = clock
@@ -109,7 +110,8 @@ class Recalled(Closing):
         await self._log.write(lambda at: recorded(self._history.redoing(), at))
 
     async def name(self, name: str) -> None:
-        """Give the session as it is now a name, to come back to it with `rollback`.
+        """Give the session as it is now a name, to come back to it with `rollback`; a name that is given already moves
+        here.
 
         Raises:
             ConfigError: the name is empty, or no text.
@@ -249,6 +251,9 @@ class Recalled(Closing):
         """
         popped: list[Entry] = []
         await self._log.refresh()
+        last = newest(self._history.state)
+        if last is not None:
+            await erase_ahead(self._log, last.id)
 
         def made(at: float) -> Record | None:
             step = self._history.popping()
@@ -261,6 +266,8 @@ class Recalled(Closing):
         record = await self._log.write(made)
         if record is None or record.step is None or record.step.popped is None:
             return None
+        if last is None or record.step.popped != last.id:
+            await erase_ahead(self._log, record.step.popped)
         await erase_popped(self._log, frozenset((record.step.popped,)))
         return popped[0]
 

@@ -16,10 +16,11 @@ from ctxkit.core.state import State
 from ctxkit.core.view import Past
 from ctxkit.errors import SessionError
 from ctxkit.history import ERASES, Step
-from ctxkit.sessions.changes import Json, change, changed, item_from, item_json
+from ctxkit.sessions.changes import Json, change, changed, item_from, item_json, span_from
 
 __all__ = [
     "DOES_NOT_FIT",
+    "MALFORMED",
     "TAKES_OUT",
     "VERSION",
     "Record",
@@ -179,7 +180,8 @@ def record_from(body: bytes, before: State, *, session: str, position: int = 0) 
     """
     told = told_in(body, session=session, position=position)
     with legible(session, position, fault=DOES_NOT_FIT):
-        step = _step_from(told["kind"], told["step"], before) if "step" in told else None
+        steps = "step" in told or told["kind"] in TAKES_OUT
+        step = _step_from(told["kind"], told["step"], before) if steps else None
         gone = tuple(each["id"] for each in arrived_json(told) if each.get("erased"))
         return Record(told["kind"], told["at"], step, told.get("data", {}), gone)
 
@@ -201,12 +203,15 @@ def _step_json(step: Step, before: State) -> Json:
 
 def _step_from(kind: str, told: Mapping[str, Any], before: State) -> Step:
     state = changed(_found(kind, before), told["change"])
-    new = {item.id: item for item in state.items[-len(told["arrived"]) :]} if "arrived" in told else {}
+    arrived = told.get("arrived", ())
+    if kind not in ERASES and state.next_id != before.next_id + len(arrived):
+        raise ValueError
+    new = {item.id: item for item in state.items[-len(arrived) :]} if arrived else {}
     return Step(
         kind,
         state,
         arrived=tuple(
-            new[each] if isinstance(each, int) else item_from(each) for each in told.get("arrived", ())
+            new[each] if isinstance(each, int) else item_from(each) for each in arrived
         ),
         kept=kept_from(told.get("kept", ())),
         past=past_from(told["past"]) if "past" in told else None,
@@ -285,7 +290,7 @@ def _trimmed(texts: tuple[str, ...]) -> tuple[str, ...]:
 def kept_from(told: Any) -> Handles:
     """The handles that `kept_json` wrote."""
     return tuple(
-        (handle, Kept(tuple(range(*span) for span in spans), *texts)) for handle, spans, *texts in told
+        (handle, Kept(tuple(map(span_from, spans)), *texts)) for handle, spans, *texts in told
     )
 
 

@@ -9,8 +9,8 @@ from ctxkit.core.items import PartKind
 from ctxkit.core.state import OpenCall, State
 from ctxkit.restoring import NAME, Reading, Search, asked_in, restore_tool
 from ctxkit.sessions import calls
-from ctxkit.sessions.paging import bodies
-from ctxkit.sessions.records import arrived_in, told_in
+from ctxkit.sessions.paging import records
+from ctxkit.sessions.records import arrived_in, legible
 
 if TYPE_CHECKING:
     from ctxkit.sessions.session import Session
@@ -33,8 +33,10 @@ async def run_restore(session: Session, arguments: Any) -> str:
     if not asked.is_search:
         return await session._log.paged(lambda: reading.answered(asked))
     search = Search(reading, asked.query)
-    async for _, body in bodies(session.store, session.id, upto=session.position):
-        for item in arrived_in(told_in(body, session=session.id)):
+    async for position, told in records(session.store, session.id, upto=session.position):
+        with legible(session.id, position):
+            arrived = arrived_in(told)
+        for item in arrived:
             search.look(item)
     return search.told()
 

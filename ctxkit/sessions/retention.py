@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 
 from ctxkit.errors import ConfigError, CtxkitError
 from ctxkit.history import ERASES
-from ctxkit.sessions.records import Record, told_in
+from ctxkit.sessions.families import Family, children_in, descendants, family_of, parent_in
+from ctxkit.sessions.records import TAKES_OUT, Record, told_in
 from ctxkit.sessions.store import SessionInfo, Store
 from ctxkit.sessions.stored import log_of
 from ctxkit.sessions.tidying import finish_newest
 
-__all__ = ["Retention", "Swept", "delete", "descendants", "sweep"]
+__all__ = ["Deleted", "Retention", "Swept", "delete", "descendants", "sweep"]
 
 DAY_S = 86_400.0
 
@@ -34,10 +36,20 @@ class Retention:
     children: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.days, int | float) or isinstance(self.days, bool) or not self.days >= 0:
+        if not _is_number(self.days) or not self.days >= 0:
             raise ConfigError(
                 f"retention takes a number of days, 0 or more, not {self.days!r:.60}", path="days"
             )
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number, and none that is too large to reckon with."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:
+        return False
 
 
 @dataclass
@@ -59,25 +71,30 @@ async def sweep(store: Store, retention: Retention | None = None, now: float | N
     """Go over all sessions of a store: finish erasures that a crash interrupted, and take out of those that nobody wrote
     to for so long everything but the facts in force.
 
-    A session that somebody writes to meanwhile is left alone. A sweep that was interrupted anywhere is made up for by
-    the next one; two at once do no harm.
+    A session that somebody writes to meanwhile is left alone, and so is one that cannot be read: `Swept.failed` names it.
+    A sweep that was interrupted anywhere is made up for by the next one; two at once do no harm.
 
     Args:
         retention: how long; 90 days by default.
         now: seconds since 1970, by default as the clock of this machine has them.
 
     Raises:
-        StoreError: the sessions could not be listed.
+        ConfigError: `now` is no number.
+        SessionError: the sessions could not be listed.
     """
-    limit = (time.time() if now is None else now) - (retention or Retention()).days * DAY_S
+    at = time.time() if now is None else now
+    if not _is_number(at):
+        raise ConfigError(f"now is a number of seconds since 1970, not {now!r:.60}", path="now")
+    kept = retention or Retention()
     found = {info.id: info for info in await store.sessions()}
+    sweeping = _Sweeping(store, found, at - kept.days * DAY_S, kept.children)
     swept = Swept()
     for info in found.values():
         try:
             if await _finish(store, info):
                 swept.finished.append(info.id)
-            if await _is_old(store, info, limit):
-                swept.retained += await _retain(store, info, found, limit, retention or Retention())
+            if await sweeping.is_old(info):
+                swept.retained += await sweeping.retain(info)
         except CtxkitError as error:
             swept.failed[info.id] = str(error)
     return swept
@@ -85,40 +102,53 @@ async def sweep(store: Store, retention: Retention | None = None, now: float | N
 
 async def _finish(store: Store, info: SessionInfo) -> bool:
     """Do what was left of an erasure; only behind the last record there can be one."""
-    if await _last_kind(store, info) not in (*ERASES, "pop"):
+    if await _last_kind(store, info) not in TAKES_OUT:
         return False
     log = await log_of(store, info.id)
     await log.open()
     return log.position == info.position and await finish_newest(log)
 
 
-async def _is_old(store: Store, info: SessionInfo, limit: float) -> bool:
-    """Whether nobody wrote for so long, or since there was nothing left but facts: that is a record too."""
-    return info.touched <= limit or await _last_kind(store, info) in ERASES
-
-
 async def _last_kind(store: Store, info: SessionInfo) -> str:
+    """What the last record of a session is, "" when it was deleted meanwhile."""
     last = await store.read(info.id, after=info.position - 1, upto=info.position)
-    return str(told_in(last[0], session=info.id)["kind"]) if last else ""
+    return str(told_in(last[0], session=info.id, position=info.position)["kind"]) if last else ""
 
 
-async def _retain(
-    store: Store, info: SessionInfo, found: dict[str, SessionInfo], limit: float, retention: Retention
-) -> list[str]:
-    """Retain a session, with its children first when they go together; which ones that came to."""
-    family = [info]
-    if retention.children:
-        if await _parent(store, info.id) in found:
-            return []  # it goes with its parent
-        family = [found[id] for id in await descendants(store, info.id) if id in found] + family
-    if not all([await _is_old(store, each, limit) for each in family]):
-        return []
-    return [each.id for each in family if await _retained(store, each)]
+@dataclass
+class _Sweeping:
+    """One sweep: what it found, and until when a session may have been written to that is old."""
 
+    store: Store
+    found: dict[str, SessionInfo]
+    limit: float
+    together: bool
+    _children: dict[str, list[str]] = field(default_factory=dict)
 
-async def _parent(store: Store, id: str) -> str:
-    first = await store.read(id, upto=1)
-    return str(told_in(first[0], session=id)["data"].get("parent", "")) if first else ""
+    async def is_old(self, info: SessionInfo) -> bool:
+        """Whether nobody wrote for so long, or since there was nothing left but facts: that is a record too."""
+        return info.touched <= self.limit or await _last_kind(self.store, info) in ERASES
+
+    async def retain(self, info: SessionInfo) -> list[str]:
+        """Retain a session, with its children first when they go together; which ones that came to."""
+        family = [info]
+        if self.together:
+            if await self._goes_with_parent(info.id):
+                return []
+            children = await descendants(self.store, info.id)
+            family = [self.found[id] for id in children if id in self.found] + family
+        if not all([await self.is_old(each) for each in family]):
+            return []
+        return [each.id for each in family if await _retained(self.store, each)]
+
+    async def _goes_with_parent(self, id: str) -> bool:
+        """Whether it is a child, as it says itself and its parent does: a copy of a child is none."""
+        parent = await parent_in(self.store, id)
+        if parent not in self.found:
+            return False
+        if parent not in self._children:
+            self._children[parent] = await children_in(self.store, parent)
+        return id in self._children[parent]
 
 
 async def _retained(store: Store, info: SessionInfo) -> bool:
@@ -139,28 +169,32 @@ async def _retained(store: Store, info: SessionInfo) -> bool:
     return True
 
 
-async def descendants(store: Store, id: str) -> list[str]:
-    """The children of a session in a store, and theirs, each before its parent; [] when there is no such session.
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What was deleted.
 
-    Raises:
-        SessionError: a log cannot be read.
+    Attributes:
+        ids: the sessions, the one that was named last.
+        unread: those of which it is not known whether they have children, or are children, since their logs could not
+            be read; and why.
     """
-    if await store.info(id) is None:
-        return []
-    log = await log_of(store, id)
-    await log.open()
-    found: list[str] = []
-    for child in log.book.children:
-        found += [*await descendants(store, child), child]
-    return found
+
+    ids: tuple[str, ...]
+    unread: dict[str, str]
 
 
-async def delete(store: Store, id: str, *, children: bool = True) -> None:
+async def delete(store: Store, id: str, *, children: bool = True) -> Deleted:
     """Drop a session for good, after its children and theirs; nothing happens when there is none.
+
+    A session whose log cannot be read goes all the same, without the children that it may have.
 
     Args:
         children: without them it is the session alone.
+
+    Raises:
+        StoreError: the store cannot be reached.
     """
-    for each in await descendants(store, id) if children else ():
+    family = await family_of(store, id) if children else Family([id], {})
+    for each in family.ids:
         await store.delete(each)
-    await store.delete(id)
+    return Deleted(tuple(family.ids), family.unread)

@@ -12,10 +12,10 @@ from ctxkit.core.marks import marked
 from ctxkit.core.provider import Entry
 from ctxkit.errors import ConversationError, SessionError
 from ctxkit.jsons import copied
-from ctxkit.sessions.changes import Json
+from ctxkit.sessions.changes import Json, span_from
 from ctxkit.sessions.log import Log
-from ctxkit.sessions.paging import bodies
-from ctxkit.sessions.records import told_in
+from ctxkit.sessions.paging import record, records
+from ctxkit.sessions.records import MALFORMED, legible
 from ctxkit.sessions.shown import Ref, flat
 from ctxkit.sessions.snapshots import seal
 
@@ -113,11 +113,11 @@ class Sent:
 async def requests_of(log: Log) -> list[RequestInfo]:
     """All requests on record, oldest first."""
     found = []
-    async for position, body in bodies(log.store, log.id, upto=log.position):
-        told = told_in(body, session=log.id)
+    async for position, told in records(log.store, log.id, upto=log.position):
         if told["kind"] == "request" and not _taken_out(log, position):
             data = told.get("data", {})
-            size = sum(data.get("tokens", {}).values())
+            with legible(log.id, position):
+                size = sum(data.get("tokens", {}).values())
             found.append(RequestInfo(position, told["at"], size, data.get("trigger", ""), "entries" in data))
     return found
 
@@ -129,15 +129,16 @@ async def request_at(log: Log, position: int) -> Sent:
         ConversationError: there is none, or the log does not say what it held.
         SessionError: it does not match its seal, or its record cannot be read.
     """
-    records = _Records(log)
-    told = await records.told(position) if 0 < position <= log.position else {"kind": ""}
+    known, told = _Records(log), {"kind": ""}
+    if isinstance(position, int) and not isinstance(position, bool) and 0 < position <= log.position:
+        told = await known.told(position)
     if told["kind"] == "request" and _taken_out(log, position):
         told = {"kind": "erased"}
     if told["kind"] != "request" or "entries" not in told.get("data", {}):
         raise ConversationError(_no_request(log.id, position, told))
     try:
-        return await _Reading(log, records, position, told).sent()
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        return await _Reading(log, known, position, told).sent()
+    except MALFORMED as error:
         raise SessionError(
             f"the request at position {position} of session {log.id!r} cannot be read ({type(error).__name__}); "
             "`ctxkit session verify` tells what else is wrong",
@@ -170,8 +171,7 @@ class _Records:
 
     async def told(self, position: int) -> Json:
         if position not in self._told:
-            (body,) = await self._log.store.read(self._log.id, after=position - 1, upto=position)
-            self._told[position] = told_in(body, session=self._log.id)
+            self._told[position] = await record(self._log.store, self._log.id, position)
         return self._told[position]
 
     async def content(self, ref: tuple[int, int]) -> Json:
@@ -257,7 +257,7 @@ class _Reading:
 
 def _ids(content: Json) -> Iterable[int]:
     """The items that a content is, and that it stands for."""
-    return chain((content["id"],), *(range(*span) for span in content.get("stands_for", ())))
+    return chain((content["id"],), *map(span_from, content.get("stands_for", ())))
 
 
 def _origin(content: Json, record: int, *, erased: bool) -> Origin:
@@ -272,7 +272,7 @@ def _origin(content: Json, record: int, *, erased: bool) -> Origin:
         content.get("by", ""),
         content.get("why", ""),
         content.get("handle", ""),
-        tuple(range(*span) for span in content.get("stands_for", ())),
+        tuple(map(span_from, content.get("stands_for", ()))),
         tuple(_facts(content.get("facts", ()))),
         erased,
     )

@@ -7,24 +7,29 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from ctxkit.core.edits import Close, Edit, Remember, Retract
 from ctxkit.core.facts import USER, Fact, active_facts
+from ctxkit.core.items import Writer
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import OpenCall
-from ctxkit.history import Snapshot
-from ctxkit.preparation import Added, Preparation, Request
+from ctxkit.errors import ConversationError
+from ctxkit.history import Added, Snapshot
+from ctxkit.preparation import Preparation, Request
 from ctxkit.report import Report
 from ctxkit.sessions import calls
 from ctxkit.sessions.calls import first_results
 from ctxkit.sessions.children import Child, begin, children_of, parent_of, take_return
 from ctxkit.sessions.handoff import Handoff, hand_over
+from ctxkit.sessions.outgoing import Outgoing, Ready
+from ctxkit.sessions.paging import bodies
 from ctxkit.sessions.recalled import Recalled, recorded
-from ctxkit.sessions.records import Record
+from ctxkit.sessions.records import Record, told_in
 from ctxkit.sessions.restore_tool import answer_call, run_restore
-from ctxkit.sessions.store import Store
+from ctxkit.sessions.store import Store, checked_key
 from ctxkit.sessions.stores import open_store
 from ctxkit.strategy import CompressionStrategy
 
@@ -67,7 +72,7 @@ class Session(Recalled):
             SessionError: the log cannot be read.
             StoreError: the store cannot be reached.
         """
-        preparation = Preparation(**settings)
+        preparation = Preparation.of(settings)
         opened = open_store(store) if isinstance(store, str) else store
         session = cls(id, opened, preparation, background=background, snapshots=snapshots, clock=clock)
         session._owns_store = opened is not store
@@ -113,6 +118,7 @@ class Session(Recalled):
         waiting: Iterable[str] = (),
         author: str = "",
         place: str = "",
+        said_at: datetime | None = None,
         key: str = "",
     ) -> None:
         """Add what was said, all of it or nothing; see `ContextManager.add`.
@@ -121,6 +127,7 @@ class Session(Recalled):
 
         Args:
             messages, system, region, waiting, author, place: as in `ContextManager.add`.
+            said_at: as there; what has an author or a place and no time was said now.
             key: names this call, the id of a webhook for instance: called again with it, nothing is added.
 
         Raises:
@@ -128,7 +135,9 @@ class Session(Recalled):
             ConfigError: as `ContextManager.add` raises it.
             StoreError: the store failed; whether it was written is known after the next call.
         """
-        added = self.preparation.added(messages, system, region, waiting, author=author, place=place)
+        added = self.preparation.added(
+            messages, system, region, waiting, author=author, place=place, said_at=said_at
+        )
         await self._log.write(lambda at: self._items(added, at), key=key)
 
     def _items(self, added: Added, at: float, data: Mapping[str, Any] | None = None) -> Record:
@@ -138,9 +147,17 @@ class Session(Recalled):
             added.entries, open_now, self._log.book.answered, self.preparation.provider
         )
         announced = [f"a second result for the call {call!r} was left out" for call in repeated]
-        step = self.preparation.adding(replace(added, entries=entries))
+        step = self._history.adding(replace(added, entries=entries, writer=self._writer(added, at)))
         step = replace(step, announced=(*announced, *step.announced))
         return Record("items", at, step, dict(data or {}))
+
+    def _writer(self, added: Added, at: float) -> Writer:
+        """Who wrote what is added; where several do it is known when, too."""
+        writer = added.writer
+        several = writer.author or writer.place or any(map(self.preparation.provider.author, added.entries))
+        if writer.said_at or not several:
+            return writer
+        return writer._replace(said_at=f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}")
 
     async def remember(self, key: str, value: str, *, confidence: float = 1.0, subject: str = "") -> None:
         """Keep a fact for good; see `ContextManager.remember`."""
@@ -184,13 +201,21 @@ class Session(Recalled):
             StrategyError: a strategy failed, and `strict` is set.
             StoreError: the store failed.
         """
+        ready, request = await self._ready(tools)
+        await self._sent(ready)
+        return request
+
+    async def _ready(self, tools: Any) -> tuple[Ready, Request]:
+        """A request that may go out and is not on record yet; raises what `prepare` raises."""
         started = time.perf_counter()
         snapshot, erased_at = await self._gathered(tools), self._log.book.erased_at
         done = await self._compacting.before_request(snapshot)
         wrong = self.preparation.checked(done)
-        request = self.preparation.structured(done, wrong, started)
-        await self._log.write(lambda at: self._snapshots.record(done, wrong, erased_at, at))
-        return request
+        return Ready(done, wrong, erased_at), self.preparation.structured(done, wrong, started)
+
+    async def _sent(self, ready: Ready, outgoing: Outgoing | None = None) -> Record | None:
+        """Put a request on record as it goes out: with what the session holds, or with what goes out instead."""
+        return await self._log.write(lambda at: self._snapshots.record(ready, at, outgoing))
 
     async def _gathered(self, tools: Any) -> Snapshot:
         await self._log.refresh()
@@ -234,7 +259,7 @@ class Session(Recalled):
             StoreError: the store failed.
         """
         added = self.preparation.added(messages, None, "", ())
-        draft = key or uuid.uuid4().hex
+        draft = checked_key(key) or uuid.uuid4().hex
         data = {"draft": draft, "entries": added.entries}
         await self._log.write(lambda at: Record("draft", at, data=data), key=f"reply {key}" if key else "")
         return Draft(draft, self._log.book.drafts.get(draft, added.entries), self)
@@ -244,13 +269,24 @@ class Session(Recalled):
         return [Draft(draft, entries, self) for draft, entries in self._log.book.drafts.items()]
 
     async def _deliver(self, turn: Draft) -> None:
-        added = Added(turn.entries, None, "", ())
+        added = Added(turn.entries)
 
         def made(at: float) -> Record | None:
             known = turn.id in self._log.book.drafts
             return self._items(added, at, {"draft": turn.id}) if known else None
 
-        await self._log.write(made)
+        if await self._log.write(made) is None and await self._was_discarded(turn):
+            raise ConversationError(
+                f"the answer {turn.id!r:.80} was discarded before; what reached the user all the same is put in with add()"
+            )
+
+    async def _was_discarded(self, turn: Draft) -> bool:
+        """Whether an answer is on record as discarded; reads the log."""
+        async for _, body in bodies(self.store, self.id, upto=self.position):
+            told = told_in(body, session=self.id)
+            if told["kind"] == "discarded" and told.get("data", {}).get("draft") == turn.id:
+                return True
+        return False
 
     async def _discard(self, turn: Draft) -> None:
         def made(at: float) -> Record | None:
@@ -304,8 +340,8 @@ class Session(Recalled):
             ConversationError: no such call is open.
         """
         await self._log.refresh()
-        calls.named(self._history.state, call, self.id)
-        await self._edit(Close(call, text, by=USER))
+        waiting = calls.named(self._history.state, call, self.id).call
+        await self._edit(Close(waiting.id or waiting.name, text, by=USER))
 
     # What was folded away, for the model
 
@@ -361,7 +397,7 @@ class Session(Recalled):
             ConversationError: there is no such child.
             ProviderFormatError: it is not of the format; nothing is added.
         """
-        return await take_return(self, child if isinstance(child, str) else child.id, messages)
+        return await take_return(self, child, messages)
 
     async def finish(self, messages: object) -> bool:
         """Return to the session that this one was begun for; see `returned`, and raises what it raises."""
@@ -418,7 +454,11 @@ class Draft:
     _session: Session
 
     async def delivered(self) -> None:
-        """It has reached the user: it is part of the conversation from now on. A second time changes nothing."""
+        """It has reached the user: it is part of the conversation from now on. A second time changes nothing.
+
+        Raises:
+            ConversationError: it was discarded before.
+        """
         await self._session._deliver(self)
 
     async def discard(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxkit.sessions.changes import Json
+from ctxkit.sessions.changes import Json, span_from
 from ctxkit.sessions.records import to_bytes
 
 __all__ = ["Ref", "Shown", "flat", "key_of", "runs"]
@@ -47,10 +47,11 @@ def flat(told: Iterable[Sequence[int]], position: int) -> list[Ref]:
     """The references that `runs` wrote; `position` is that of the record they are in."""
     refs: list[Ref] = []
     for *front, start, stop in told:
+        span = span_from((start, stop))
         if front:
-            refs.extend((front[0] or position, place) for place in range(start, stop))
+            refs.extend((front[0] or position, place) for place in span)
         else:
-            refs.extend(range(start, stop))
+            refs.extend(span)
     return refs
 
 

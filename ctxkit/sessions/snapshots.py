@@ -16,6 +16,7 @@ from ctxkit.explain import fates_of
 from ctxkit.preparation import Done
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.log import Log
+from ctxkit.sessions.outgoing import ASIDE, FRESH, Beside, Going, Outgoing, Ready
 from ctxkit.sessions.records import Record, to_bytes
 from ctxkit.sessions.shown import Ref, Shown, key_of, runs
 
@@ -100,54 +101,61 @@ class Snapshots:
         self.wanted = wanted
         self._known: dict[int, _Known] = {}
 
-    def record(self, done: Done, wrong: Iterable[Failure], erased_at: int, at: float) -> Record:
+    def record(self, ready: Ready, at: float, outgoing: Outgoing | None = None) -> Record:
         """The record of a request that is made from a conversation.
 
         When something was erased while it was made, it is not said what the request held: that might bring it back.
 
         Args:
-            wrong: what is wrong with it.
-            erased_at: `Book.erased_at` when the conversation was read.
+            outgoing: what it holds, where that is not what the conversation does.
 
         Raises:
             NotLoaded: originals have to be read first.
         """
-        state = done.view.state
-        data = _told(done, wrong)
-        if self.wanted and erased_at == self._log.book.erased_at:
-            data |= self._held(state)
+        state = ready.done.view.state
+        data = _told(ready.done, ready.wrong, outgoing)
+        if self.wanted and ready.erased_at == self._log.book.erased_at:
+            data |= self._held(state, outgoing)
         return Record("request", at, self._history.sending(state), data if self.wanted else {})
 
-    def _held(self, state: State) -> Json:
+    def _held(self, state: State, outgoing: Outgoing | None) -> Json:
         """What a request holds: its entries, what goes along with them, its seal."""
-        known, named = self._look_at(state), _Named(self._log.book.shown)
+        known, named = self._look_at(self._going(state, outgoing)), _Named(self._log.book.shown)
+        system, tools = (state.system, state.tools) if outgoing is None else (outgoing.system, outgoing.tools)
         refs = [
             named.ref(each.key, each.content) if each.original is None else each.original for each in known
         ]
         data = _against(refs, self._log.book.shown)
-        for part, value in (("system", state.system), ("tools", state.tools)):
+        for part, value in (("system", system), ("tools", tools)):
             if value is not None:
                 content = {"part": part, "raw": value}
                 (data[part],) = runs([named.ref(key_of(content), content)])
         if named.new:
             data["new"] = self._explained(list(named.new.values()), state)
-        return {**data, "seal": seal_of((each.digest for each in known), state.system, state.tools)}
+        return {**data, "seal": seal_of((each.digest for each in known), system, tools)}
 
-    def _look_at(self, state: State) -> list[_Known]:
-        """What is known of each entry in wire order; what is not in this request is forgotten."""
+    def _going(self, state: State, outgoing: Outgoing | None) -> Iterable[Going]:
+        """Each entry that goes out, in wire order."""
+        if outgoing is not None:
+            return outgoing.entries
         entries, ids = wire(state, self._history.setting.meter.provider)
-        before, items = self._known, {item.id: item for item in state.items}
-        known = []
-        for raw, number in zip(entries, ids, strict=True):
+        items = {item.id: item for item in state.items}
+        return zip(entries, ids, map(items.get, ids), strict=True)
+
+    def _look_at(self, going: Iterable[Going]) -> list[_Known]:
+        """What is known of each entry in wire order; what is not in this request is forgotten."""
+        before, known = self._known, []
+        for raw, number, item in going:
             seen = before.get(id(raw))
-            known.append(
-                seen if seen is not None and seen.raw is raw else self._looked(raw, number, items.get(number))
-            )
+            known.append(seen if seen is not None and seen.raw is raw else self._looked(raw, number, item))
         self._known = {id(each.raw): each for each in known}
         return known
 
-    def _looked(self, raw: Entry, number: int, item: Item | None) -> _Known:
+    def _looked(self, raw: Entry, number: int, item: Item | Beside | None) -> _Known:
         """An entry that goes out as `item`, or that ctxkit wrote for this request alone in the place of it."""
+        if isinstance(item, Beside):
+            # no later request refers to it: what it holds may have to be erased alone
+            return _Known(raw, digest_of(raw), None, f"{item.made} {id(raw)}", _content(item))
         if item is None or item.raw is not raw:
             content = {"id": number, "made": PENDING, "raw": raw}
         elif self._is_original(item):
@@ -169,7 +177,7 @@ class Snapshots:
         for each, ids in zip(contents, named, strict=True):
             made = each.get("made", "")
             found = next((last[id] for id in ids if id in last), None)
-            if found is not None and made != PENDING:
+            if found is not None and made not in (PENDING, FRESH, ASIDE):
                 handle, kept = found
                 each |= {"handle": handle, "by": kept.by, "why": kept.why}
             if made in TELLING:
@@ -191,7 +199,7 @@ class Snapshots:
         return "\n".join(part.text for part in self._history.setting.meter.read(raw)[1])
 
 
-def _content(item: Item) -> Json:
+def _content(item: Item | Beside) -> Json:
     told = {name: getattr(item, name) for name in ("id", "made", "edited", "raw", "region", "tokens")}
     told["stands_for"] = [[span.start, span.stop] for span in item.stands_for]
     return {name: value for name, value in told.items() if value not in ("", [])}
@@ -211,11 +219,12 @@ def _against(refs: list[Ref], shown: Shown) -> Json:
     return {"base": shown.base, "same": same, "entries": rest}
 
 
-def _told(done: Done, wrong: Iterable[Failure]) -> Json:
+def _told(done: Done, wrong: Iterable[Failure], outgoing: Outgoing | None) -> Json:
     """Why the request is as it is, and how large."""
     failures = (*done.failures, *wrong)
+    sizes = done.view.regions if outgoing is None else outgoing.tokens
     told: Json = {
-        "tokens": {region: tokens for region, tokens in done.view.regions.items() if tokens},
+        "tokens": {region: tokens for region, tokens in sizes.items() if tokens},
         "trigger": done.trigger,
     }
     if failures:

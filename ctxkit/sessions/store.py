@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from ctxkit.errors import ConfigError, SessionLimitError
 
-__all__ = ["Limits", "SessionInfo", "Store", "checked_id"]
+__all__ = ["UNLIMITED", "Limits", "SessionInfo", "Store", "checked_id", "checked_key", "checked_store"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,10 @@ class Limits:
             )
 
 
+UNLIMITED = Limits(record=2**53, session=2**53)
+"""What is asked instead of a store's own limits when they are not asked."""
+
+
 class Store(Protocol):
     """An append-only log of records for each session, with what is kept beside it: checkpoints and leases.
 
@@ -74,7 +78,9 @@ class Store(Protocol):
         ConfigError: a session id that is none (see `checked_id`).
     """
 
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         """Write records behind position `after`, all or none; the position of the last of them.
 
         Without bodies nothing is written, `key` neither, and `after` is given back; it has to be right all the same.
@@ -82,11 +88,15 @@ class Store(Protocol):
 
         Args:
             after: position of the last record that the writer knows; 0 for a session that is not there yet.
-            key: names this call. A key that was used before in this session writes nothing and gives the position
-                that it gave then, whatever `after` is, so that a call may be repeated when its answer was lost.
+            key: names this call, a text of any characters. A key that was used before in this session writes nothing
+                and gives the position that it gave then, whatever `after` is, so that a call may be repeated when its
+                answer was lost.
+            limited: whether limits are asked. They are not for a record that takes others out, as they are not by
+                `rewrite`: what has to go goes, however full a session is.
 
         Raises:
             ConflictError: the session has gone beyond `after` (or is not there yet); nothing was written.
+            ConfigError: the key is no text.
             SessionLimitError: a record or the session would be too large; nothing was written.
         """
         ...
@@ -169,3 +179,46 @@ def checked_id(session: str) -> str:
             path="session",
         )
     return session
+
+
+def checked_key(key: str) -> str:
+    """The key of a call as it is.
+
+    Raises:
+        ConfigError: it is no text.
+    """
+    if not isinstance(key, str):
+        raise ConfigError(f"the key of a call is a text, not {key!r:.60}", path="key")
+    return key
+
+
+def checked_store(store: Any) -> Store:
+    """A store as it is.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    lacking = [name for name in _METHODS if not callable(getattr(store, name, None))]
+    if lacking:
+        raise ConfigError(
+            f"a store is an object of ctxkit's, an address, or what has the methods of `Store`; {type(store).__name__} "
+            f"has no {lacking[0]}",
+            path="store",
+        )
+    checked: Store = store
+    return checked
+
+
+_METHODS = (
+    "append",
+    "read",
+    "info",
+    "sessions",
+    "rewrite",
+    "delete",
+    "save_checkpoint",
+    "checkpoint",
+    "lease",
+    "release",
+    "close",
+)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import cast
 
 from ctxkit.core.budget import Budget
 from ctxkit.errors import ConversationError, SessionError
 from ctxkit.preparation import Preparation
-from ctxkit.providers import FormatName
+from ctxkit.providers import FORMATS, FormatName
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import told_in
 from ctxkit.sessions.session import Session
@@ -41,8 +42,13 @@ async def _format(store: Store, session: str) -> FormatName:
     first = await store.read(session, upto=1)
     if not first:
         raise ConversationError(f"there is no session {session!r}")
-    told = told_in(first[0], session=session)
-    if told.get("kind") != "session":
+    told = told_in(first[0], session=session, position=1)
+    if told["kind"] != "session":
         raise SessionError(f"the log of session {session!r} does not begin as one does", session=session)
-    format: FormatName = told["data"]["format"]
-    return format
+    named = told.get("data", {}).get("format")
+    if named not in FORMATS:
+        raise SessionError(
+            f"the log of session {session!r} names the format {named!r:.60}, which this ctxkit does not know",
+            session=session,
+        )
+    return cast(FormatName, named)

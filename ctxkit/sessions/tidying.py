@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ctxkit.core.marks import marked
 from ctxkit.history import ERASES
 from ctxkit.sessions.log import Log
-from ctxkit.sessions.paging import bodies
-from ctxkit.sessions.records import arrived_json, told_in
+from ctxkit.sessions.paging import record, records
+from ctxkit.sessions.records import arrived_json, legible
 from ctxkit.sessions.sent import ERASED
 
 __all__ = ["Unfinished", "erase_popped", "finish_erasures", "finish_newest", "unfinished_erasures"]
@@ -33,22 +33,21 @@ class Unfinished:
 async def unfinished_erasures(log: Log) -> Unfinished:
     """What should have been taken out of a log as far as it was read, and is still in it."""
     before, held, popped = 0, False, set()
-    async for position, body in bodies(log.store, log.id, upto=log.position):
-        told = told_in(body, session=log.id)
+    async for position, told in records(log.store, log.id, upto=log.position):
         if told["kind"] in ERASES and held:
             before = position
         held = held or told["kind"] not in ("session", "erased")
-        popped.add(told.get("step", {}).get("popped"))
+        with legible(log.id, position):
+            popped.add(told.get("step", {}).get("popped"))
     popped.discard(None)
     return Unfinished(before, await _still_there(log, frozenset(popped), before) if popped else frozenset())
 
 
 async def _still_there(log: Log, popped: frozenset[int], before: int) -> frozenset[int]:
-    found = set()
-    async for _, body in bodies(log.store, log.id, after=before, upto=log.position):
-        for item in arrived_json(told_in(body, session=log.id)):
-            if item["id"] in popped and not item.get("erased"):
-                found.add(item["id"])
+    found = set[int]()
+    async for position, told in records(log.store, log.id, after=before, upto=log.position):
+        with legible(log.id, position):
+            found |= {each["id"] for each in arrived_json(told) if not each.get("erased")} & popped
     return frozenset(found)
 
 
@@ -68,17 +67,18 @@ async def finish_newest(log: Log) -> bool:
     It reads two records, or what has to be written anew.
     """
     at = log.book.erased_at
-    (body,) = await log.store.read(log.id, after=at - 1, upto=at)
-    told = told_in(body, session=log.id)
+    told = await record(log.store, log.id, at)
     if told["kind"] == "erased":  # by another worker, who took more out
         return False
-    popped = told["step"].get("popped")
-    before = at - 1 if popped is None else log.book.position_of(popped)
-    (held,) = await log.store.read(log.id, after=before - 1, upto=before)
-    there = told_in(held, session=log.id)
+    with legible(log.id, at):
+        popped = told["step"].get("popped")
+        before = at - 1 if popped is None else log.book.position_of(popped)
+    there = await record(log.store, log.id, before)
+    with legible(log.id, before):
+        held = any(item["id"] == popped and not item.get("erased") for item in arrived_json(there))
     if popped is None and there["kind"] not in ("session", "erased"):
         await log.erase_before(at)
-    elif any(item["id"] == popped and not item.get("erased") for item in arrived_json(there)):
+    elif held:
         await erase_popped(log, frozenset((popped,)))
     else:
         return False

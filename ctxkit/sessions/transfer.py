@@ -16,17 +16,21 @@ use for hours.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
+import uuid
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ctxkit.errors import ConflictError, ConversationError, CtxkitError, SessionError
+from ctxkit.errors import ConflictError, ConversationError, SessionError, StoreError
+from ctxkit.sessions.appending import append
 from ctxkit.sessions.paging import PAGE, bodies
-from ctxkit.sessions.records import from_bytes, to_bytes
+from ctxkit.sessions.records import MALFORMED, from_bytes, to_bytes
 from ctxkit.sessions.store import Store, checked_id
+from ctxkit.sessions.stores.base import wholly
 
 __all__ = ["Transferred", "export_log", "import_log"]
 
@@ -77,26 +81,74 @@ async def import_log(store: Store, file: BinaryIO, *, session: str = "") -> Tran
         session: the id that the session gets, by default the one that it had.
 
     Raises:
-        ConflictError: there is a session with that id.
+        ConflictError: there is a session with that id, or somebody wrote to this one before it was there as a whole;
+            what is there stays.
         SessionError: the file is none of these, it ends too soon, or something in it was changed; nothing is written.
-        SessionLimitError, StoreError: the store did not take it; nothing of it is kept.
+        SessionLimitError, StoreError: the store did not take it; nothing of it is kept, or the error says that a part
+            may be.
     """
     reading = _Reading(file)
     for _ in reading.bodies():
         pass
     wanted = checked_id(session or reading.session)
     file.seek(0)
-    position = 0
+    writing = _Writing(store, wanted)
     try:
         for page in _pages(_Reading(file).bodies()):
-            position = await store.append(wanted, page, after=position)
+            await writing.add(page)
     except ConflictError:
-        raise  # it is somebody else's
-    except CtxkitError:
-        if position:
-            await store.delete(wanted)
+        raise
+    except (Exception, asyncio.CancelledError) as error:
+        await writing.take_back(error)
         raise
     return Transferred(wanted, reading.records, reading.chain)
+
+
+class _Writing:
+    """One import into a store; each page has a key, by which this import knows what is its own."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self._store = store
+        self._session = session
+        self._name = uuid.uuid4().hex
+        self._pages = 0
+        self._position = 0
+        self._most = 0
+
+    async def add(self, page: list[bytes]) -> None:
+        """Write a page behind those before."""
+        self._pages += 1
+        self._most = self._position + len(page)
+        key = self._key(self._pages)
+        self._position = await append(self._store, self._session, page, after=self._position, key=key)
+
+    def _key(self, page: int) -> str:
+        return f"import {self._name} {page}"
+
+    async def take_back(self, error: BaseException) -> None:
+        """Delete what was written, if anything was, and nobody else's session.
+
+        Raises:
+            StoreError: the store does not let it; `error` is the cause.
+        """
+        try:
+            await self._delete()
+        except SessionError as failed:
+            raise StoreError(
+                f"a part of session {self._session!r} may be left ({failed}): delete it before you import it again",
+                session=self._session,
+            ) from error
+
+    @wholly
+    async def _delete(self) -> None:
+        try:
+            # without records, only a key that was used gives a position when there is a session
+            begun = await append(self._store, self._session, [], after=0, key=self._key(1))
+        except ConflictError:
+            return
+        info = await self._store.info(self._session) if begun else None
+        if info is not None and info.position <= self._most:
+            await self._store.delete(self._session)
 
 
 def _pages(bodies: Iterator[bytes]) -> Iterator[list[bytes]]:
@@ -131,7 +183,7 @@ class _Reading:
         """The records in order, once each line was found to be right."""
         try:
             yield from self._bodies()
-        except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error) as error:
+        except (*MALFORMED, OSError, EOFError, zlib.error) as error:
             raise self._wrong("cannot be read", error) from error
 
     def _bodies(self) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxkit.errors import CtxkitError, SessionError
+from ctxkit.errors import SessionError, StoreError
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import bodies
 from ctxkit.sessions.records import told_in
@@ -50,15 +50,21 @@ async def verify(store: Store, session: str) -> Verified:
         ConversationError: there is no such session.
         StoreError: the store cannot be reached.
     """
-    log = await log_of(store, session)
     records, findings = await _read(store, session)
     requests = sealed = checkpoint = 0
-    if not findings:
-        findings = await _folded(log)
-    if not findings:
-        checkpoint, findings = await _checkpoint(log)
-        requests, sealed, broken = await _seals(log)
-        findings += [*broken, *await _erasures(log)]
+    try:
+        if not findings:
+            log = await log_of(store, session)
+            findings += await _folded(log)
+        if not findings:
+            checkpoint, findings = await _checkpoint(log)
+            findings += await _erasures(log)
+            requests, sealed, broken = await _seals(log)
+            findings += broken
+    except StoreError:
+        raise
+    except SessionError as error:
+        findings.append(Finding(0, str(error)))
     return Verified(records, requests, sealed, checkpoint, tuple(findings))
 
 
@@ -66,38 +72,74 @@ async def _read(store: Store, session: str) -> tuple[int, list[Finding]]:
     """Every record by itself, and what the store says of all."""
     count = size = 0
     findings = []
-    async for position, body in bodies(store, session):
-        count, size = position, size + len(body)
-        try:
-            told_in(body, session=session)
-        except SessionError as error:
-            findings.append(Finding(position, str(error)))
-    info = await store.info(session)
+    try:
+        async for position, body in bodies(store, session):
+            count, size = position, size + len(body)
+            findings += _legible(session, position, body)
+        info = await store.info(session)
+    except StoreError:
+        raise
+    except SessionError:  # one that the store does not give out: it was damaged there, or has another key
+        return await _one_by_one(store, session)
     if info is not None and (info.position, info.size) != (count, size):
         told = f"the store says {info.position} records of {info.size} bytes, and has {count} of {size}"
         findings.append(Finding(0, told))
     return count, findings
 
 
+async def _one_by_one(store: Store, session: str) -> tuple[int, list[Finding]]:
+    """Every record by itself, in a log that cannot be read as a whole."""
+    findings: list[Finding] = []
+    try:
+        info = await store.info(session)
+    except StoreError:
+        raise
+    except SessionError as error:
+        return 0, [Finding(0, str(error))]
+    last = info.position if info else 0
+    for position in range(1, last + 1):
+        try:
+            held = await store.read(session, after=position - 1, upto=position)
+        except StoreError:
+            raise
+        except SessionError as error:
+            findings.append(Finding(position, str(error)))
+        else:
+            findings += _legible(session, position, held[0])
+    return last, findings
+
+
+def _legible(session: str, position: int, body: bytes) -> list[Finding]:
+    try:
+        told_in(body, session=session, position=position)
+    except SessionError as error:
+        return [Finding(position, str(error))]
+    return []
+
+
 async def _folded(log: Log) -> list[Finding]:
     """The log from its start."""
     try:
         await log.refresh()
-    except CtxkitError as error:
+    except StoreError:
+        raise
+    except SessionError as error:
         return [Finding(log.position + 1, str(error))]
     return []
 
 
 async def _checkpoint(log: Log) -> tuple[int, list[Finding]]:
     """The log from its newest checkpoint, compared with the log from its start."""
-    kept = await log.store.checkpoint(log.id)
-    if kept is None:
-        return 0, []
-    position, _ = kept
-    other = await log_of(log.store, log.id)
+    position, other = 0, await log_of(log.store, log.id)
     try:
-        await other.open(upto=log.position)
+        kept = await log.store.checkpoint(log.id)
+        if kept is None:
+            return 0, []
+        position, _ = kept
+        await other.open(upto=log.position, strict=True)
         wrong = _difference(log, other)
+    except StoreError:
+        raise
     except SessionError as error:
         wrong = str(error)
     if not wrong:
@@ -134,6 +176,8 @@ async def _seals(log: Log) -> tuple[int, int, list[Finding]]:
     for each in known:
         try:
             sealed += each.recorded and (await request_at(log, each.position)).sealed
+        except StoreError:
+            raise
         except SessionError as error:
             findings.append(Finding(each.position, str(error)))
     return len(known), sealed, findings

@@ -9,10 +9,11 @@ from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.items import SHOWN
 from ctxkit.core.state import State
 from ctxkit.core.view import View
+from ctxkit.errors import ConfigError
 from ctxkit.explain import Explanation, explain
 from ctxkit.sessions.log import Log
-from ctxkit.sessions.paging import bodies
-from ctxkit.sessions.records import told_in
+from ctxkit.sessions.paging import records
+from ctxkit.sessions.records import legible
 
 __all__ = ["Whereabouts", "whereabouts"]
 
@@ -51,7 +52,12 @@ async def whereabouts(log: Log, view: View, wanted: int | str) -> list[Whereabou
     """Messages and facts, oldest first: the message at a position, or all that say a text (in any case of letters).
 
     Messages that were erased are found by position alone.
+
+    Raises:
+        ConfigError: neither a position nor a text.
     """
+    if not isinstance(wanted, int | str) or isinstance(wanted, bool):
+        raise ConfigError(f"what is looked for is a position or a text, not {wanted!r:.60}", path="wanted")
     archive, state = log.history.archive, view.state
     explained = await log.paged(lambda: explain(view, archive))
     if isinstance(wanted, int):
@@ -94,13 +100,13 @@ def _message(log: Log, view: View, told: Explanation) -> Whereabouts:
 async def _reasons(log: Log) -> Reasons:
     """Why strategies took facts back, from the records of compactions; the newest reason counts."""
     found: dict[str, tuple[str, str]] = {}
-    async for _, body in bodies(log.store, log.id, upto=log.position):
-        told = told_in(body, session=log.id)
+    async for position, told in records(log.store, log.id, upto=log.position):
         if told["kind"] == "compaction":
-            edits = told.get("data", {}).get("edits", ())
-            found.update(
-                {each["detail"]: (each["by"], each["why"]) for each in edits if each["kind"] == "Retract"}
-            )
+            with legible(log.id, position):
+                edits = told.get("data", {}).get("edits", ())
+                found.update(
+                    {each["detail"]: (each["by"], each["why"]) for each in edits if each["kind"] == "Retract"}
+                )
     return found
 
 

@@ -64,8 +64,7 @@ class Selective(CompressionStrategy):
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
         pinned = [unit for unit in view.units if unit.id in mine]
         free = view.within("").free()
-        room = int(view.budget.limit * self.pin_share) - sum(unit.tokens for unit in pinned)
-        room = min(room, view.target - view.tokens + sum(unit.tokens for unit in free))
+        room = view.room_for_pins(self.pin_share, self.kind)
         chosen, left = _newest_that_fit(self._key_messages(free, pinned, hooks), room)
         plan = (
             Plan.of(Pin(tuple(sorted(unit.id for unit in chosen)), why="a key message")) if chosen else Plan()

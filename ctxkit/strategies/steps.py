@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ctxkit.core.items import PartKind, Role
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
-from ctxkit.literals import Rank, as_json, has_literal, looks_like_id, rank, telling, words_of
+from ctxkit.literals import Rank, as_json, gist, has_literal, looks_like_id, rank, telling, words_of
 from ctxkit.strategies.digesting import MARK, MAX_DEPTH, NAMELESS, records_of, text_of
 
 __all__ = [
@@ -266,7 +266,7 @@ def _called(name: str, arguments: str, *results: str) -> Step:
     for result in results:
         value = as_json(result)
         if value is None:
-            told += map(_sentence, dict.fromkeys(telling(result)))
+            told += map(_sentence, gist(result))
         else:
             facts += _facts(value, asked=False)
     return Step(name, False, (*facts, *told))

@@ -43,6 +43,9 @@ class Summarize(CompressionStrategy):
     checked before it is taken: see `ctxkit.summaries.validation.checked`. When anything is wrong with it, or no model
     answers, nothing changes and the report has the reason.
 
+    When earlier notes leave too little room for new ones, the model is asked once more, for their older part in half the
+    words: see `ctxkit.summaries.condensing.condensed`. So what is old is kept in less detail, and what is oldest in least.
+
     Attributes:
         model: which model is asked: a name or a table. Without one the `ask` function of the manager is.
         max_tokens: of the summary: a number of tokens, or a share of the window. By default what the budget's summary
@@ -88,9 +91,9 @@ class Summarize(CompressionStrategy):
         if worth is None:
             return Plan()
         covering, max_tokens = worth
-        text, notes = await Writing(self, view, services, covering, max_tokens).written()
-        why = "; ".join(["old turns; a model's notes stand for them", *notes])
-        return Plan.of(Replace(covering.units, text, why, self.kind))
+        made = await Writing(self, view, services, covering, max_tokens).written()
+        why = "; ".join(["old turns; a model's notes stand for them", *made.notes])
+        return Plan(((Replace(covering.units, made.text, why, self.kind),),), made.failures)
 
     @property
     def told(self) -> str:

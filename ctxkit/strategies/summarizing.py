@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxkit.core.conversation import Unit
+from ctxkit.core.edits import Failure
+from ctxkit.core.facts import active_facts
 from ctxkit.core.state import wire
 from ctxkit.core.view import View
 from ctxkit.errors import ModelCallError
@@ -15,18 +18,28 @@ from ctxkit.secrets import masked
 from ctxkit.strategies.extending import is_cheaper, is_own, place_of
 from ctxkit.strategy import Services
 from ctxkit.summaries.answers import words_said
+from ctxkit.summaries.condensing import LENGTH_SHARE, Aged, by_age, condensed
 from ctxkit.summaries.covering import Covering, summary_text
 from ctxkit.summaries.language import Language, language_of
 from ctxkit.summaries.parts import Part, Turned, original_units, parted, sliced, spoken
-from ctxkit.summaries.prompt import instructions, request, request_above, requests
+from ctxkit.summaries.prompt import (
+    condensing_instructions,
+    condensing_lines,
+    condensing_request,
+    instructions,
+    request,
+    request_above,
+    requests,
+)
 from ctxkit.summaries.salience import Said
+from ctxkit.summaries.sections import written
 from ctxkit.summaries.validation import LEAST_TOKENS, Checked, checked
 from ctxkit.withdrawn import forgotten
 
 if TYPE_CHECKING:
     from ctxkit.strategies.summarize import Summarize
 
-__all__ = ["Writing"]
+__all__ = ["Writing", "Written"]
 
 LARGEST = 8
 """Parts in which a conversation is summarised at most."""
@@ -52,6 +65,9 @@ READ_SHARE = 0.4
 SHORTER = 0.6
 """Of the length asked for first, when what came was too long."""
 
+CONDENSED_BY = 0.9
+"""Of the seconds that a summary may take: old notes are not condensed any later, for the summary has to be there by then."""
+
 
 _TOO_LONG = "to make the notes anew from the originals would take {} questions, more than {}"
 
@@ -73,6 +89,29 @@ class _Material:
     is_above: bool = True
 
 
+class Written(NamedTuple):
+    """A summary that was written.
+
+    Attributes:
+        text: of it.
+        notes: what there is to say about it.
+        failures: questions that failed and that it could do without.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """The notes on one part, and the question and answer that they were made from."""
+
+    done: Checked
+    question: Question
+    answer: Answer
+
+
 @dataclass(frozen=True)
 class Writing:
     """One summary in the making."""
@@ -83,12 +122,13 @@ class Writing:
     covering: Covering
     max_tokens: int
 
-    async def written(self) -> tuple[str, tuple[str, ...]]:
-        """The text, and what there is to say about it.
+    async def written(self) -> Written:
+        """The summary.
 
         Raises:
             ModelCallError: no model answered, or not with a summary.
         """
+        until = self._until()
         material = self._material()
         earlier, turned = material.earlier, material.turned
         parts = self._parts(turned)
@@ -97,14 +137,25 @@ class Writing:
         if len(parts) > LARGEST:
             raise ModelCallError(f"it would take {len(parts)} questions, more than {LARGEST}")
         words = words_said([each.said for each in turned])
-        notes = [material.note] if material.note else []
+        made = Written(earlier, (material.note,) if material.note else ())
         above = material.is_above and not forgotten(self.view.state.facts)
+        condenses = bool(earlier) and material.is_above
         for part in parts:
-            done = await self._asked(part, earlier, words, extend=len(parts) == 1 and above)
-            earlier = done.text
-            notes += done.notes
-        secrets = self.services.hooks.secrets_in("\n".join([earlier, *notes]))
-        return masked(earlier, secrets), tuple(dict.fromkeys(masked(note, secrets) for note in notes))
+            noted = await self._asked(part, made.text, words, extend=len(parts) == 1 and above)
+            aged = self._aged(made.text) if condenses and noted.done.crowded else None
+            if aged is not None:
+                condenses, before = False, made.text
+                made = await self._condensed(aged, made, until)
+                noted = noted if made.text == before else self._again(noted, part, made.text, words)
+            made = made._replace(text=noted.done.text, notes=(*made.notes, *noted.done.notes))
+        secrets = self.services.hooks.secrets_in("\n".join([made.text, *made.notes]))
+        notes = tuple(dict.fromkeys(masked(note, secrets) for note in made.notes))
+        return made._replace(text=masked(made.text, secrets), notes=notes)
+
+    def _until(self) -> float | None:
+        """When the event loop's clock says that it is too late to condense anything."""
+        seconds = self.strategy.timeout_s
+        return None if seconds is None else asyncio.get_running_loop().time() + CONDENSED_BY * seconds
 
     def _material(self) -> _Material:
         """The earlier summary and what has come since; every so often no summary, and all from the originals."""
@@ -171,10 +222,10 @@ class Writing:
             language, max_tokens=max_tokens, focus=strategy.focus, template=strategy.told, above=above
         )
 
-    async def _asked(self, part: Part, earlier: str, words: str, *, extend: bool) -> Checked:
+    async def _asked(self, part: Part, earlier: str, words: str, *, extend: bool) -> _Noted:
         """The summary that goes on from an earlier one by a part; asked for once more, shorter, when it was too long."""
         wanted = max(LEAST_TOKENS, self.max_tokens // 3, self.max_tokens - self.view.count(earlier))
-        done: Checked | None = None
+        noted: _Noted | None = None
         for shorter in (False, True):
             length = int(wanted * SHORTER) if shorter else wanted
             try:
@@ -185,13 +236,56 @@ class Writing:
                 extend = question is not plain
                 if answer.complete or shorter:
                     done = self._checked(answer, question, part, earlier, words)
+                    noted = _Noted(done, question, answer)
             except ModelCallError:
-                if done is None:
+                if noted is None:
                     raise
-            if done is not None and not done.too_long:
+            if noted is not None and not noted.done.too_long:
                 break
-        assert done is not None  # the second round returns or raises
-        return done
+        assert noted is not None  # the second round returns or raises
+        return noted
+
+    def _again(self, noted: _Noted, part: Part, earlier: str, words: str) -> _Noted:
+        """The same answer as notes that go on from other earlier ones."""
+        return replace(noted, done=self._checked(noted.answer, noted.question, part, earlier, words))
+
+    def _aged(self, earlier: str) -> Aged | None:
+        """The earlier notes by age, when it is worth condensing the older ones."""
+        facts = [fact for fact in active_facts(self.view.state.facts).values() if fact.must_keep]
+        return by_age(
+            earlier,
+            max_tokens=self.max_tokens,
+            count=self.view.count,
+            held=lambda line: any(fact.stands_in(line) for fact in facts),
+        )
+
+    async def _condensed(self, aged: Aged, made: Written, until: float | None) -> Written:
+        """The earlier notes with the older ones in fewer words; as they were, and why, when that failed."""
+        language, count = aged.language, self.view.count
+        length = int(LENGTH_SHARE * count(aged.text))
+        told = condensing_instructions(
+            language, max_tokens=length, sections=aged.names, focus=self.strategy.focus
+        )
+        text = condensing_request(aged.text, language)
+        question = Question(told, text, _answer_tokens(length, self._window))
+        try:
+            async with asyncio.timeout_at(until):
+                answer = await self._answer(question)
+            done = condensed(
+                answer.text,
+                aged,
+                count=count,
+                complete=answer.complete,
+                ignore=condensing_lines(language),
+                request=question.digest,
+            )
+        except TimeoutError:
+            return _uncondensed(made, self.strategy.kind, "there was no time left for it")
+        except ModelCallError as error:
+            request = "" if error.transient else error.request
+            return _uncondensed(made, self.strategy.kind, str(error), request)
+        text = written(done.sections, language)
+        return made._replace(text=text, notes=(*made.notes, *done.notes))
 
     def _question(self, part: Part, earlier: str, words: str, max_tokens: int, *, shorter: bool) -> Question:
         language = language_of(words or earlier)
@@ -259,6 +353,13 @@ class Writing:
             ignore=requests(language_of(words or earlier)),
             request=question.digest,
         )
+
+
+def _uncondensed(made: Written, kind: str, reason: str, request: str = "") -> Written:
+    """Notes that were not condensed, and why. A question that would fail again is on record, so that it is not asked."""
+    why = f"old notes were not condensed: {reason}"
+    failures = (Failure(kind, why, request=request, note=True),) if request else ()
+    return made._replace(notes=(*made.notes, why), failures=(*made.failures, *failures))
 
 
 def _answer_tokens(max_tokens: int, window: int) -> int:

@@ -14,7 +14,7 @@ from ctxkit.summaries.salience import Said, label, sentences, unlabelled
 from ctxkit.summaries.sections import Sections, shortened, written
 from ctxkit.summaries.specifics import Kind, Specific, specifics
 
-__all__ = ["Locked", "fitted", "locked"]
+__all__ = ["Locked", "absent_lines", "fitted", "locked"]
 
 EXACT_SHARE = 0.5
 """Of a summary: what exact values may take when the other lines need the rest."""
@@ -107,7 +107,7 @@ def _of_person(said: Said, language: Language) -> Iterator[Locked]:
                 sentence_of.setdefault(specific.text, sentence)
     for specific in specifics(said.text):
         line = sentence_of.get(specific.text, specific.text)
-        spoken_by = label(said.by, language, author=said.author, place=said.place)
+        spoken_by = label(said.by, language, writer=said.writer)
         yield Locked(specific, spoken_by + one_line(line))
 
 
@@ -127,7 +127,7 @@ def fitted(
     kept = shortened(sections, max_tokens, count, language)
     absent: set[str] = set()
     for _ in range(ROUNDS):
-        absent.update(_absent(kept, must, language))
+        absent.update(absent_lines(kept, must, language))
         lines = (*exact, *(each.line for each in must if each.line in absent))
         room = max(
             int(max_tokens * EXACT_SHARE),
@@ -141,7 +141,7 @@ def fitted(
     return kept, missing(written(kept, language), [each.specific for each in must])
 
 
-def _absent(sections: Sections, must: Sequence[Locked], language: Language) -> Iterator[str]:
+def absent_lines(sections: Sections, must: Sequence[Locked], language: Language) -> Iterator[str]:
     """The lines of the locked values that the sections do not have; one line may bring several."""
     absent = set(missing(written(sections, language), [each.specific for each in must]))
     brought: set[str] = set()

@@ -16,7 +16,7 @@ from ctxkit.summaries.sections import Sections
 from ctxkit.summaries.specifics import Kind, Specific, specifics
 from ctxkit.summaries.support import UNVERIFIED, Support, Supported, is_unverified
 
-__all__ = ["NOT_IN_SOURCE", "Origins", "directs"]
+__all__ = ["NOT_IN_SOURCE", "Origins", "directs", "seizes"]
 
 NOT_IN_SOURCE: dict[Language, str] = {"en": "[not in the source]", "zh": "[原文没有]"}
 """What stands in a summary for a value that is in none of its sources."""
@@ -52,7 +52,12 @@ _DIRECTS = re.compile(
 
 def directs(text: str) -> bool:
     """Whether a sentence tells somebody what to do."""
-    return _SEIZES.search(text) is not None or _DIRECTS.search(text) is not None
+    return seizes(text) or _DIRECTS.search(text) is not None
+
+
+def seizes(text: str) -> bool:
+    """Whether a sentence wants to be obeyed by whoever reads it."""
+    return _SEIZES.search(text) is not None
 
 
 class Origins:
@@ -121,7 +126,7 @@ class Origins:
         by whoever reads it."""
         if not self._tools:
             return False
-        gives = _SEIZES.search(sentence) is not None if told_as == "tool" else directs(sentence)
+        gives = seizes(sentence) if told_as == "tool" else directs(sentence)
         return gives and (self._is_tools(sentence) or self._support.of(sentence) is Supported.TOOLS)
 
     def _attributed(self, section: str, line: str, told: list[str]) -> tuple[str, str]:

@@ -52,8 +52,7 @@ def original_units(view: View, items: Iterable[Item]) -> tuple[Unit, ...]:
     for id in ids:
         raw = view.setting.original(id)
         shape = view.setting.meter.read(raw)[0]
-        author, place = view.setting.writer(id)
-        item = Item(id, raw, shape, id, turns[id], 0, "recent", author=author, place=place)
+        item = Item(id, raw, shape, id, turns[id], 0, "recent", writer=view.setting.writer(id))
         by_turn.setdefault(turns[id], []).append(item)
     return tuple(Unit(items[0].id, turn, tuple(items), view.parts) for turn, items in by_turn.items())
 
@@ -111,7 +110,7 @@ def _messages(turned: Sequence[Turned], language: Language) -> Iterator[tuple[st
         tool = one_line(each.said.tool)
         if each.said.call:
             yield _head(language, each.turn, "assistant", tool, calls=True), Said("assistant", each.said.call)
-        name = tool if each.said.by == "tool" else who(language, each.said.author, each.said.place)
+        name = tool if each.said.by == "tool" else who(language, each.said.writer)
         yield _head(language, each.turn, each.said.by, name), replace(each.said, call="")
 
 

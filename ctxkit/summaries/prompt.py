@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,9 @@ from ctxkit.summaries.sections import HEADINGS
 
 __all__ = [
     "PLACEHOLDERS",
+    "condensing_instructions",
+    "condensing_lines",
+    "condensing_request",
     "instructions",
     "placeholders",
     "request",
@@ -78,6 +82,14 @@ _REQUEST: dict[Language, str] = {
     "en": "Write the notes on this part now.",
     "zh": "现在请写这部分的笔记。",
 }
+_OLD: dict[Language, str] = {
+    "en": "The older part of the notes:",
+    "zh": "较早的这部分笔记：",
+}
+_CONDENSE: dict[Language, str] = {
+    "en": "Write this part in fewer words now.",
+    "zh": "现在请把这部分写得更简短。",
+}
 _SHORTER: dict[Language, str] = {
     "en": "An earlier attempt was far too long. Keep only the entries that matter most.",
     "zh": "上一次写得太长了。只保留最重要的条目。",
@@ -120,8 +132,8 @@ def _read(path: str) -> str:
 
 
 @cache
-def _built_in(language: Language) -> str:
-    return files("ctxkit.summaries").joinpath(f"summarize.{language}.txt").read_text(encoding="utf-8")
+def _built_in(language: Language, name: str = "summarize") -> str:
+    return files("ctxkit.summaries").joinpath(f"{name}.{language}.txt").read_text(encoding="utf-8")
 
 
 def instructions(
@@ -146,6 +158,37 @@ def instructions(
         shown=(_ABOVE if above else _FENCED)[language],
     )
     return text.strip()
+
+
+def condensing_instructions(
+    language: Language, *, max_tokens: int, sections: Iterable[str], focus: str = ""
+) -> str:
+    """What the model is to do when old notes are to be told in fewer words. Nothing of a conversation is in it.
+
+    Args:
+        language: of the notes.
+        max_tokens: that it is to stay below.
+        sections: names in `SECTIONS` of those that the notes have.
+        focus: what is to be paid attention to, in the words of whoever configured it.
+    """
+    text = Template(_built_in(language, "condense")).substitute(
+        language=_LANGUAGES[language],
+        max_tokens=max_tokens,
+        max_words=round(max_tokens * WORDS_A_TOKEN[language]),
+        sections="\n".join(HEADINGS[language][name] for name in sections),
+        focus=_focused(focus, language),
+    )
+    return text.strip()
+
+
+def condensing_request(notes: str, language: Language) -> str:
+    """What the model is asked about when old notes are to be told in fewer words: these, fenced."""
+    return "\n".join([_OLD[language], fence("notes", notes), _CONDENSE[language]])
+
+
+def condensing_lines(language: Language) -> frozenset[str]:
+    """The lines of `condensing_request` that are no data."""
+    return frozenset((_OLD[language], _CONDENSE[language]))
 
 
 def _focused(focus: str, language: Language) -> str:

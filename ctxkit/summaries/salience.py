@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Literal
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.items import Item, Part, PartKind, Role
+from ctxkit.core.items import NOBODY, Item, Part, PartKind, Role, Writer
 from ctxkit.core.view import View
 from ctxkit.summaries import cues
 from ctxkit.summaries.cues import binds as binding
@@ -47,15 +47,14 @@ class Said:
         text: as it arrived.
         tool: the tool's name.
         call: the arguments that the tool was given, as JSON text.
-        author, place: who of several people or agents it is from and where it was written, "" where nobody said.
+        writer: who of several people or agents it is from, where and when it was written, as far as somebody said.
     """
 
     by: Speaker
     text: str
     tool: str = ""
     call: str = ""
-    author: str = ""
-    place: str = ""
+    writer: Writer = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,9 @@ _SPEAKERS: dict[str, Speaker] = {
     name: speaker for names in LABELS.values() for speaker, name in names.items()
 }
 _CALLED = r'(?:"[^"\n:：]{1,80}"|[^\s:：]{1,80})'
+_MOMENT = r"\d{4}-\d\d-\d\d \d\d:\d\d"
 _LABEL = re.compile(
-    rf"({'|'.join(_SPEAKERS)})(?: ({_CALLED})(?: (?:in|在) {_CALLED})?| (?:in|在) {_CALLED})?[:：] ?"
+    rf"({'|'.join(_SPEAKERS)})(?: ({_CALLED})(?: (?:in|在) {_CALLED})?| (?:in|在) {_CALLED})?(?: (?:at|于) {_MOMENT})?[:：] ?"
 )
 _ASKED = re.compile(r"\([^()]{1,100}\) ")
 _NAME = re.compile(r"[^\w.-]+")
@@ -153,7 +153,7 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
                 call = _answered(part, asked)
                 yield Said("tool", part.text, part.name or call.name, call.text)
             elif part.kind is PartKind.TEXT and part.text.strip():
-                yield Said(_speaker(item), part.text, author=item.author, place=item.place)
+                yield Said(_speaker(item), part.text, writer=item.writer)
 
 
 def _answered(result: Part, asked: list[Part]) -> Part:
@@ -178,17 +178,20 @@ def _speaker(item: Item) -> Speaker:
             return "assistant"
 
 
-def label(by: Speaker, language: Language, tool: str = "", *, author: str = "", place: str = "") -> str:
-    """What stands before a line to tell who said it: `user: `, `user Ann in #ops: `, `tool get_order: `."""
-    name = _NAME.sub("_", tool)[:80] if by == "tool" else who(language, author, place)
+def label(by: Speaker, language: Language, tool: str = "", writer: Writer = NOBODY) -> str:
+    """What stands before a line to tell who said it: `user: `, `user Ann in #ops at 2026-11-30 09:12: `,
+    `tool get_order: `."""
+    name = _NAME.sub("_", tool)[:80] if by == "tool" else who(language, writer)
     return f"{LABELS[language][by]} {name}: " if name else f"{LABELS[language][by]}: "
 
 
-def who(language: Language, author: str, place: str) -> str:
-    """One of several people or agents, with the place, in words that no label can be mistaken for: `Ann in #ops`."""
-    where = called(place)
-    where = f"{'在' if language == 'zh' else 'in'} {where}" if where else ""
-    return " ".join(each for each in (called(author), where) if each)
+def who(language: Language, writer: Writer) -> str:
+    """One of several people or agents, with place and time, in words that no label can be mistaken for: `Ann in #ops at
+    2026-11-30 09:12`."""
+    place = called(writer.place)
+    where = f"{'在' if language == 'zh' else 'in'} {place}" if place else ""
+    when = f"{'于' if language == 'zh' else 'at'} {writer.said_at}" if writer.said_at else ""
+    return " ".join(each for each in (called(writer.author), where, when) if each)
 
 
 def called(name: str) -> str:
@@ -344,7 +347,7 @@ def _question(each: Said) -> str:
 
 def _answer(each: Said, asked: str, language: Language, heard: _Heard) -> Salient | None:
     """A short answer with its question: without it nobody knows what the yes was for."""
-    said, author = one_line(each.text), called(each.author)
+    said, author = one_line(each.text), called(each.writer.author)
     thanks = cues.is_small_talk(said) and not cues.assents(said)
     if thanks or cues.asks(said) or heard.has(f"{said} {asked}", author):
         return None
@@ -358,14 +361,14 @@ def _answer(each: Said, asked: str, language: Language, heard: _Heard) -> Salien
 
 
 def _label(each: Said, language: Language) -> str:
-    return label(each.by, language, author=each.author, place=each.place)
+    return label(each.by, language, writer=each.writer)
 
 
 def _line(
     each: Said, sentence: str, language: Language, heard: _Heard, *, first: bool, chat: bool
 ) -> Salient | None:
     """A sentence as a line, None when it is not worth one."""
-    by, author = each.by, called(each.author)
+    by, author = each.by, called(each.writer.author)
     if heard.has(sentence, author) or sentence.rstrip("*_ ").endswith((":", "：")) or not is_prose(sentence):
         return None
     section = _of_assistant(sentence, chat=chat) if by == "assistant" else _section(sentence, first=first)

@@ -14,7 +14,7 @@ from ctxkit.summaries.prose import LONGEST, content, normal
 from ctxkit.summaries.salience import Said, label, sentences
 from ctxkit.summaries.sections import SECTIONS, Sections, merged, parse, written
 
-__all__ = ["LEAST_TOKENS", "Checked", "checked"]
+__all__ = ["LEAST_TOKENS", "Checked", "checked", "read", "refused"]
 
 LEAST_TOKENS = 24
 """Tokens of the shortest text that says anything."""
@@ -40,11 +40,13 @@ class Checked:
         text: what to write.
         notes: what was taken out, moved or found no room, one sentence each; for the report.
         too_long: what the model wrote was above `max_tokens`, and lines of it had to go.
+        crowded: lines of the model's or of the earlier summary's had to go.
     """
 
     text: str
     notes: tuple[str, ...] = ()
     too_long: bool = False
+    crowded: bool = False
 
 
 def checked(
@@ -87,15 +89,12 @@ def checked(
     """
     words = words_said(sources) if words is None else words
     language = language_of(words or earlier)
-    text = content_of(answer, ignore)
-    if len(text) > max(LONGEST_ANSWER, CHARACTERS_A_TOKEN * max_tokens):
-        raise _refused([f"its {len(text)} characters are no summary in {max_tokens} tokens"], request)
-    new = _plain(parse(text))
+    text, new = read(answer, max_tokens=max_tokens, ignore=ignore, request=request)
     reasons = faults(text, new, sources, words, complete=complete)
     if sent is not None and not _was_sent(sources, sent):
         reasons.append("it was made from less than it would stand for")
     if reasons:
-        raise _refused(reasons, request, transient=reasons == [BLANK])
+        raise refused(reasons, request, transient=reasons == [BLANK])
     before = parse(earlier)
     new, told = Origins(sources, before, language).cleaned(new)
     whole = _with_goal(merged(before, new), sources, language)
@@ -103,14 +102,30 @@ def checked(
     kept, lost = fitted(whole, must, max_tokens=max_tokens, count=count, language=language)
     absent = [name for name in SECTIONS if name in required and not kept.of(name)]
     if not new or absent or not kept:
-        raise _refused([_left(new, absent, max_tokens)], request)
+        raise refused([_left(new, absent, max_tokens)], request)
     notes = (*told, *([_lost([each.text for each in lost])] if lost else ()))
-    return Checked(written(kept, language), notes, count(text) > max_tokens)
+    crowded = not set(whole.lines()) <= set(kept.lines())
+    return Checked(written(kept, language), notes, count(text) > max_tokens, crowded)
 
 
-def _refused(reasons: Sequence[str], request: str, *, transient: bool = False) -> ModelCallError:
+def read(answer: str, *, max_tokens: int, ignore: Collection[str], request: str) -> tuple[str, Sections]:
+    """What an answer says, as text and by section, its long lines in sentences and each sentence once.
+
+    Raises:
+        ModelCallError: it is far too long to be looked at.
+    """
+    text = content_of(answer, ignore)
+    if len(text) > max(LONGEST_ANSWER, CHARACTERS_A_TOKEN * max_tokens):
+        raise refused([f"its {len(text)} characters are no summary in {max_tokens} tokens"], request)
+    return text, _plain(parse(text))
+
+
+def refused(
+    reasons: Sequence[str], request: str, *, transient: bool = False, what: str = "summary"
+) -> ModelCallError:
+    """The error for an answer that is not taken; `transient` when the same question may do better."""
     return ModelCallError(
-        f"its summary was refused: {'; '.join(reasons)}", transient=transient, request=request
+        f"its {what} was refused: {'; '.join(reasons)}", transient=transient, request=request
     )
 
 
@@ -144,7 +159,7 @@ def _with_goal(sections: Sections, sources: Sequence[Said], language: Language) 
     for each in sources:
         for sentence in sentences(each.text) if each.by == "user" else ():
             if len(content(sentence)) >= TELLING:
-                spoken_by = label("user", language, author=each.author, place=each.place)
+                spoken_by = label("user", language, writer=each.writer)
                 return replace(sections, goal=(spoken_by + sentence,))
     return sections
 

@@ -89,7 +89,7 @@ class Leases(StoreCase):
             assert await store.lease(ID, "compaction", "first", 600) is True
 
     async def test_leases_of_other_names_and_sessions_are_others(self) -> None:
-        names = ("compaction", "compaction:2", "Compaction", "压缩", "it's; --", "n" * 500)
+        names = ("compaction", "compaction:2", "Compaction", "压缩", "it's; --", "n" * 500, "\ud83e")
         async with self.opened() as store:
             for name in names:
                 assert await store.lease(ID, name, "first", 600), name
@@ -122,6 +122,14 @@ class Leases(StoreCase):
             await store.lease(ID, "compaction", "first", 600)
             await store.release(ID, "compaction", "first")
             assert await store.lease(ID, "compaction", "second", 600)
+
+    async def test_holders_with_any_characters(self) -> None:
+        async with self.opened() as store:
+            for at, holder in enumerate(("\ud83e", "\udd84", "\ud83e\udd84", "患者", "it's; --")):
+                assert await store.lease(ID, f"{at}", holder, 600), repr(holder)
+                assert not await store.lease(ID, f"{at}", holder[:-1], 600), repr(holder)
+                await store.release(ID, f"{at}", holder)
+                assert await store.lease(ID, f"{at}", "another", 600), repr(holder)
 
     async def test_only_the_holder_releases(self) -> None:
         async with self.opened() as store:

@@ -20,7 +20,10 @@ UNUSUAL = (
     "𝄞🩺é",
     " ",
     "0",
+    "\ud83e",
+    "\ud83e \udd84",
 )
+NO_KEYS = (7, None, b"k", ["k"], {"k": 1}, True)
 BAD_IDS = (
     "",
     "-a",
@@ -134,6 +137,13 @@ class Logs(StoreCase):
             for at, key in enumerate(UNUSUAL):
                 assert await store.append(ID, [b"again"], after=0, key=key) == at + 1, repr(key)
             await _is(store, position=len(UNUSUAL), size=len(UNUSUAL))
+
+    async def test_what_is_no_text_is_no_key(self) -> None:
+        async with self.opened() as store:
+            for bad in NO_KEYS:
+                with raising(ConfigError):
+                    await store.append(ID, [b"x"], after=0, key=bad)  # type: ignore[arg-type]
+            assert await store.sessions() == []
 
     async def test_a_range_is_read_from_behind_one_position_upto_another(self) -> None:
         bodies = [b"one", b"two", b"three", b"four", b"five"]
@@ -291,6 +301,18 @@ class Logs(StoreCase):
             assert await store.append(ID, [b"x" * 9_999], after=0, key="k") == 4
             await store.rewrite(ID, {1: b""})
             assert await store.append(ID, [b"x" * 1_000], after=4) == 5
+
+    async def test_an_append_that_is_not_limited_is_taken_however_full_the_session_is(self) -> None:
+        async with self.opened(Limits(record=1_000, session=3_000)) as store:
+            assert await store.append(ID, [b"x" * 1_000] * 2, after=0) == 2
+            assert await store.append(ID, [b"y" * 1_500], after=2, key="k", limited=False) == 3
+            assert await store.append(ID, [b"y" * 1_500], after=2, key="k", limited=False) == 3
+            with raising(ConflictError):
+                await store.append(ID, [b"z"], after=2, limited=False)
+            await _too_large(store, [b"x" * 1_001], after=3)
+            assert await store.read(ID, after=2) == [b"y" * 1_500]
+            await _is(store, position=3, size=3_500)
+            assert await store.append("other", [b"y" * 4_000], after=0, limited=False) == 1
 
     async def test_errors_do_not_tell_what_records_say(self) -> None:
         async with self.opened(Limits(record=10)) as store:

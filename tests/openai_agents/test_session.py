@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from agents import SessionSettings
 from agents.memory import Session as Protocol
+from agents.memory.session import _session_accepts_wrapper
 
 from ctxkit import ConfigError, ProviderFormatError
 from ctxkit.openai_agents import CtxkitSession
@@ -79,12 +80,9 @@ async def test_looking_writes_nothing(store: Store) -> None:
     assert await store.sessions() == []
 
 
-async def test_the_runner_may_pass_its_wrapper(store: Store) -> None:
-    one, wrapper = session(store), object()
-    await one.add_items([user("Hello")], wrapper=wrapper)
-    assert await one.get_items(wrapper=wrapper) == [user("Hello")]
-    assert await one.pop_item(wrapper=wrapper) == user("Hello")
-    await one.clear_session(wrapper=wrapper)
+def test_it_asks_the_runner_for_no_context_that_it_would_ignore() -> None:
+    """A session whose four methods all take a `wrapper` promises the SDK to heed it."""
+    assert not _session_accepts_wrapper(session())
 
 
 @pytest.mark.parametrize(
@@ -121,6 +119,59 @@ async def test_settings_have_a_limit_too() -> None:
     assert await one.get_items() == items[1:]
     assert await one.get_items(3) == items
     assert await one.get_items(0) == []
+
+
+async def test_settings_may_be_a_table_as_in_the_sessions_of_the_sdk() -> None:
+    one = session(session_settings={"limit": 2})
+    items = [user("1"), assistant("2"), user("3")]
+    await one.add_items(items)
+    assert await one.get_items() == items[1:]
+    assert one.session_settings == SessionSettings(limit=2)
+
+
+@pytest.mark.parametrize("given", [{"limt": 2}, {"limit": "many"}, 5])
+def test_settings_that_the_sdk_does_not_know_are_refused(given: Any) -> None:
+    with pytest.raises(ConfigError, match="session"):
+        session(session_settings=given)
+
+
+@pytest.mark.parametrize("read_before", [False, True])
+@pytest.mark.parametrize("limit", [None, 1, 2, 9])
+async def test_reasoning_whose_call_was_taken_back_is_not_read(
+    store: Store, limit: int | None, read_before: bool
+) -> None:
+    one = session(store)
+    await one.add_items([user("1"), *step("c1", reasoning=True)])
+    if read_before:
+        await one.get_items()
+    await one.pop_item()
+    await one.pop_item()
+    assert await one.get_items(limit) == [user("1")]
+    assert [each["message"] for each in await one.get_items_with_metadata(limit)] == [user("1")]
+
+
+async def test_what_the_reasoning_belongs_to_may_come_again() -> None:
+    one, items = session(), [user("1"), *step("c1", reasoning=True)]
+    await one.add_items(items)
+    await one.pop_item()
+    await one.pop_item()
+    assert await one.get_items() == items[:1]
+    await one.add_items(items[2:])
+    assert await one.get_items() == items
+
+
+async def test_a_session_goes_on_behind_such_reasoning(store: Store) -> None:
+    one = session(store, budget={"window": 520}, strategy={"kind": "sliding-window", "keep_turns": 1})
+    await one.add_items([user("1"), *step("c1", reasoning=True)])
+    await one.pop_item()
+    await one.pop_item()
+    await one.add_items([user("2 " * 150), assistant("3 " * 80)])
+    assert await one.get_items() == [user("1"), user("2 " * 150), assistant("3 " * 80)]
+    await one.add_items([user("4 " * 80)])
+    assert await one.get_items() == [user("4 " * 80)]
+    full = await one.get_full_history()
+    assert [each["message"].get("type", "message") for each in full][:2] == ["message", "reasoning"]
+    assert await one.pop_item() == user("4 " * 80)
 
 
 async def test_items_are_popped_until_none_is_left(store: Store) -> None:

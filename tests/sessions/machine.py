@@ -48,11 +48,13 @@ class Flaky:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         when = self.fails.pop() if self.fails else ""
         if when == "before":
             raise StoreError("the line is down", session=session)
-        position = await self._store.append(session, bodies, after=after, key=key)
+        position = await self._store.append(session, bodies, after=after, key=key, limited=limited)
         if when == "after":
             raise StoreError("the answer was lost", session=session)
         return position

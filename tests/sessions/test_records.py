@@ -13,7 +13,7 @@ from ctxkit import Budget, CtxkitError, SessionError
 from ctxkit.core.edits import Pin, Remember
 from ctxkit.core.facts import USER, Fact
 from ctxkit.core.state import State
-from ctxkit.history import Step
+from ctxkit.history import Added, Step
 from ctxkit.preparation import Preparation
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
@@ -97,7 +97,7 @@ async def _both(payload: Payload, share: float):  # type: ignore[no-untyped-def]
 
     for at, entry in enumerate(payload.messages):
         system = payload.system if at == 0 else None
-        take(live.adding([entry], system=system, region="", waiting=()))
+        take(live.adding(Added([entry], system)))
         if at % 7 == 3:
             take(live.editing(Remember(Fact(f"key {at % 2}", f"value {at}", must_keep=True), by=USER)))
         try:
@@ -118,7 +118,7 @@ def test_a_pin_and_what_ends_it() -> None:
     preparation = Preparation("openai-chat", Budget(window=1000), "hybrid")
     history = preparation.history
     history.do(
-        lambda: history.adding([{"role": "user", "content": "hi"}], system=None, region="", waiting=())
+        lambda: history.adding(Added([{"role": "user", "content": "hi"}]))
     )
     before = history.state
     step = history.editing(Pin((0,), 5, by=USER))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxkit.errors import ConfigError, StoreError
-from ctxkit.sessions import log as log_module
+from ctxkit.sessions import appending
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import bodies
 from ctxkit.sessions.records import Record, told_in
@@ -40,7 +40,7 @@ def opened(kind: str, folder: Path) -> Store:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed write is not tried again, so that each failure is seen."""
-    monkeypatch.setattr(log_module, "ATTEMPTS", 1)
+    monkeypatch.setattr(appending, "ATTEMPTS", 1)
 
 
 async def said(store: Store, id: str, **more: Any) -> Session:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import pytest
 
-from ctxkit import Budget, ConversationError, MemoryStore, Plan, Services, Session, SessionError, View
+from ctxkit import Budget, ConfigError, ConversationError, MemoryStore, Plan, Services, Session, SessionError, View
 from ctxkit.core.provider import Entry
 from ctxkit.sessions.verifying import verify
 from ctxkit.strategy import CompressionStrategy
@@ -265,3 +266,38 @@ def test_what_comes_beside_a_second_result_is_taken(
         assert any("a second result for the call 'c1' was left out" in line for line in report)
 
     run(work, format=format)
+
+
+def test_an_answer_that_was_discarded_cannot_be_delivered() -> None:
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        await one.add(user("hi"))
+        draft = await one.reply({"role": "assistant", "content": "hello"})
+        await other.refresh()
+        await other.undelivered()[0].discard()
+        with pytest.raises(ConversationError, match="was discarded before"):
+            await draft.delivered()
+        assert contents(one.messages) == ["hi"]
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, "format: which wire format"),
+        ({"format": "openai-chat", "bugdet": {}}, "bugdet: there is no setting 'bugdet'; did you mean budget?"),
+    ],
+)
+def test_a_setting_that_is_none_is_named(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        asyncio.run(Session.open("s", MemoryStore(), **settings))
+
+
+def test_another_format_is_named_however_much_is_on_record() -> None:
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        await one.add([user("x"), call("c1"), result("c1")])
+        await one._log.checkpoint()
+        with pytest.raises(ConfigError, match="holds messages of the format openai-chat, not anthropic"):
+            await Session.open("s", store, **{**SETTINGS, "format": "anthropic"})
+
+    run(work)

@@ -15,6 +15,7 @@ from ctxkit import (
     ConflictError,
     Limits,
     MemoryStore,
+    Session,
     SessionError,
     SQLiteStore,
     Store,
@@ -22,10 +23,12 @@ from ctxkit import (
     TieredStore,
 )
 from ctxkit.sessions.stores.tiered import MOVING_S
+from ctxkit.sessions.verifying import verify
 from ctxkit.testing import StoreSuite
 from ctxkit.testing.store_case import MovingClock
 
 DAY = 86_400.0
+SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": {"window": 4_000, "reply": 200}}
 CALLS = 18
 """One more than a move of one session makes."""
 COPIED = 9
@@ -305,6 +308,145 @@ async def test_what_is_erased_is_in_neither_store() -> None:
     assert b"secret" not in b"".join([*await hot.read("s"), *await archive.read("s")])
     assert await store.checkpoint("s") is None
     assert await store.read("s") == [b"gone", b"two", b"three"]
+
+
+LAYOUTS = ("hot", "copied", "moved", "moved and gone on", "moved, rewritten and gone on")
+REWRITES = 30
+"""One more call than a rewrite makes."""
+
+
+async def _laid_out(layout: str, clock: MovingClock) -> tuple[MemoryStore, MemoryStore]:
+    """A session of six records, all of them secret, in the two stores as its layout says."""
+    hot, archive = MemoryStore(clock=clock), MemoryStore(clock=clock)
+    whole = TieredStore(hot, archive, idle_s=0.0, clock=clock)
+    bodies = [f"secret {number}".encode() for number in range(1, 7)]
+    early = bodies if layout in ("hot", "copied", "moved") else bodies[:4]
+    await whole.append("s", early, after=0)
+    await whole.save_checkpoint("s", 3, b"secret checkpoint")
+    if layout == "copied":
+        broken = Breaking(hot, itertools.count(), 5, after=False, dead=True)
+        with pytest.raises(StoreError):
+            await TieredStore(broken, archive, idle_s=0.0, clock=clock).move_idle()  # type: ignore[arg-type]
+        assert await hot.read("s") == await archive.read("s") == bodies
+        clock.now += MOVING_S
+    elif layout != "hot":
+        await whole.move_idle()
+        assert await hot.read("s") == [b"\xfe"] * len(early)
+    if layout == "moved, rewritten and gone on":
+        await whole.rewrite("s", {2: b"secret 2"})
+    await whole.append("s", bodies[len(early) :], after=len(early))
+    await whole.save_checkpoint("s", len(early), b"secret checkpoint")
+    assert await whole.read("s") == bodies
+    return hot, archive
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["once", "dead"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("which", [(1, 2, 3, 4, 5, 6), (1, 2), (5, 6), (3, 4, 5), (2, 6)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_what_a_rewrite_that_breaks_leaves_anywhere_is_to_be_read(
+    layout: str, which: tuple[int, ...], after: bool, dead: bool
+) -> None:
+    """So that whoever looks whether it was done sees that it was not."""
+    new, broke = {at: f"gone {at}".encode() for at in which}, True
+    at = 0
+    while broke:
+        clock = MovingClock()
+        stores = await _laid_out(layout, clock)
+        whole, calls = TieredStore(*stores, idle_s=0.0, clock=clock), itertools.count()
+        before = await whole.read("s")
+        done = [new.get(position, body) for position, body in enumerate(before, 1)]
+        broken = TieredStore(*(Breaking(each, calls, at, after, dead) for each in stores), clock=clock)  # type: ignore[arg-type]
+        broke = False
+        try:
+            await broken.rewrite("s", new)
+        except StoreError:
+            broke = True
+        shown = await whole.read("s")
+        assert shown in (before, done), at
+        if shown == done:
+            _nowhere(stores, which)
+        await whole.rewrite("s", new)
+        assert await whole.read("s") == done
+        _nowhere(stores, which)
+        await whole.move_idle()
+        assert await stores[1].read("s") == await whole.read("s") == done
+        at += 1
+    assert at <= REWRITES
+
+
+def _nowhere(stores: Sequence[MemoryStore], which: Sequence[int]) -> None:
+    """Neither store has anything of these records, nor of a checkpoint."""
+    for each in stores:
+        log = each._logs.get("s")
+        held = [*log.bodies, *log.checkpoints.values()] if log else []
+        assert not [body for body in held if body in {f"secret {at}".encode() for at in which}]
+        assert b"secret checkpoint" not in held
+
+
+@pytest.mark.parametrize("at", range(REWRITES))
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_move_at_any_moment_of_a_rewrite_brings_nothing_back(layout: str, at: int) -> None:
+    clock, which = MovingClock(), (2, 4, 5)
+    stores, calls = await _laid_out(layout, clock), itertools.count()
+    whole = TieredStore(*stores, idle_s=0.0, clock=clock)
+    before = await whole.read("s")
+    meeting = TieredStore(*(Meeting(each, calls, at, whole.move_idle) for each in stores), clock=clock)  # type: ignore[arg-type]
+    await meeting.rewrite("s", dict.fromkeys(which, b"gone"))
+    assert await whole.read("s") == [b"gone" if n in which else body for n, body in enumerate(before, 1)]
+    _nowhere(stores, which)
+
+
+class Down:
+    """A store that is not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*_: Any, **__: Any) -> Any:
+            raise StoreError("the archive is down", session="s")
+
+        return call
+
+
+async def test_a_session_that_never_moved_needs_no_archive() -> None:
+    hot, archive = MemoryStore(), MemoryStore()
+    whole = TieredStore(hot, archive, idle_s=0.0)
+    for id in ("moved", "hot"):
+        session = await Session.open(id, whole, **SETTINGS)
+        await session.add({"role": "user", "content": "Hi"})
+        if id == "moved":
+            await whole.move_idle()
+    without = TieredStore(hot, Down())  # type: ignore[arg-type]
+    session = await Session.open("hot", without, **SETTINGS)
+    await session.add({"role": "assistant", "content": "Hello"})
+    assert (await session.prepare()).messages == (await Session.open("hot", without, **SETTINGS)).messages
+    for id in ("moved", "new"):
+        with pytest.raises(StoreError, match="the archive is down"):
+            await Session.open(id, without, **SETTINGS)
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["once", "twice"])
+@pytest.mark.parametrize("what", ["pop", "clear", "retain_structure"])
+async def test_what_could_not_be_erased_in_the_archive_is_found_and_finished(what: str, moved: bool) -> None:
+    hot, archive = MemoryStore(), MemoryStore()
+    store = TieredStore(hot, archive, idle_s=0.0)
+    session = await Session.open("s", store, **SETTINGS)
+    for text in ("Hi", "the code is 4711"):
+        await session.add({"role": "user", "content": text})
+    await session._log.checkpoint()
+    if not moved:
+        await store.move_idle()
+        await session.pop()
+        await session.add({"role": "user", "content": "the code is 4711"})
+        await session._log.checkpoint()
+    await store.move_idle()
+    session.store = session._log.store = TieredStore(hot, Down(), idle_s=0.0)  # type: ignore[arg-type]
+    with pytest.raises(StoreError):
+        await getattr(session, what)()
+    assert [each for each in (await verify(store, "s")).findings if "is still there" in each.message]
+    assert await (await Session.open("s", store, **SETTINGS)).finish_erasures()
+    logs = [each._logs["s"] for each in (hot, archive)]
+    assert b"4711" not in b"".join(body for log in logs for body in (*log.bodies, *log.checkpoints.values()))
+    assert (await verify(store, "s")).findings == ()
 
 
 CHOICES = st.sampled_from(["append", "move", "rewrite", "lose", "checkpoint"])

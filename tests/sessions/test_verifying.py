@@ -84,7 +84,7 @@ def test_a_record_that_cannot_be_read() -> None:
 
     (finding,) = verified(change).findings
     assert finding.position == 7
-    assert finding.message == "a record of session 's' cannot be read: JSONDecodeError"
+    assert finding.message.startswith("record 7 of session 's' cannot be read (JSONDecodeError)")
 
 
 def test_a_record_that_does_not_fit() -> None:

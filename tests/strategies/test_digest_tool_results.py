@@ -321,3 +321,33 @@ def test_what_a_fold_leaves_over_is_shortened_in_the_same_compaction(size: int, 
     once = context.explain()
     assert not context.compact().compacted
     assert context.explain() == once
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("It is {} degrees today, and the sky is clear. ", "It is {} degrees today, and the sky is clear."),
+        ("Here is what I found. It is {} degrees. ", "It is {} degrees."),
+        ("今天{}度，天空晴朗。", "今天{}度，天空晴朗。"),
+        ("The sky is clear in {}. ", "The sky is clear in {}."),
+    ],
+)
+def test_of_prose_without_literals_that_is_not_answered_yet_a_sentence_stays(words: str, kept: str) -> None:
+    context = ContextManager("openai-chat", Budget(window=2_000, reply=200), "hybrid")
+    context.add({"role": "user", "content": "Which of these cities is warmest today?"})
+    for at, city in enumerate(("Oslo", "Bergen", "Hamar", "Narvik", "Bodo", "Alta")):
+        said = words.format(city if "sky is clear in" in words else 10 + at)
+        function = {"name": "weather", "arguments": json.dumps({"city": city})}
+        context.add(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{at}", "type": "function", "function": function}],
+            }
+        )
+        filler = "The wind comes from the west and will turn in the evening. " * 30
+        context.add({"role": "tool", "tool_call_id": f"c{at}", "content": said + filler})
+        request = context.prepare_sync()
+    said = json.dumps(request.messages, ensure_ascii=False)
+    for at, city in enumerate(("Oslo", "Bergen", "Hamar", "Narvik", "Bodo", "Alta")):
+        assert kept.format(city if "sky is clear in" in kept else 10 + at) in said

@@ -54,10 +54,12 @@ class EncryptedStore(Closing):
     def __repr__(self) -> str:
         return f"EncryptedStore({self._store!r})"
 
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         checked_id(session)
         sealed = [self._sealed(body, session, f"{at}") for at, body in enumerate(bodies, after + 1)]
-        return await self._store.append(session, sealed, after=after, key=key)
+        return await self._store.append(session, sealed, after=after, key=key, limited=limited)
 
     async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
         sealed = await self._store.read(session, after=after, upto=upto)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ctxkit.sessions.closing import Closing
-from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
+from ctxkit.sessions.store import CHECKPOINTS, UNLIMITED, Limits, SessionInfo, checked_id, checked_key
 from ctxkit.sessions.stores.base import conflict, no_such_position
 
 __all__ = ["MemoryStore"]
@@ -47,14 +47,16 @@ class MemoryStore(Closing):
         self._logs: dict[str, _Log] = {}
         self._leases: dict[str, dict[str, tuple[str, float]]] = {}
 
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         with self._lock:
             log = self._logs.get(checked_id(session)) or _Log()
-            if key in log.keys:
+            if checked_key(key) in log.keys:
                 return log.keys[key]
             if after != log.position:
                 raise conflict(session, after=after, position=log.position)
-            self._limits.check(bodies, session=session, held=log.size)
+            (self._limits if limited else UNLIMITED).check(bodies, session=session, held=log.size)
             if bodies:
                 self._logs[session] = log
                 self._write(log, bodies, key)

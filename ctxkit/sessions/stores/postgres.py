@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.errors import ConfigError, StoreError
 from ctxkit.sessions.closing import Closing
-from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
+from ctxkit.sessions.store import CHECKPOINTS, UNLIMITED, Limits, SessionInfo, checked_id, checked_key
 from ctxkit.sessions.stores.base import conflict, no_such_position, not_installed, text_bytes, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.postgres_tables import migrate
@@ -86,9 +86,14 @@ class PostgresStore(Closing):
         return f"PostgresStore(schema={self._schema!r})"
 
     @wholly
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         checked_id(session)
-        at_once = await self._appended_at_once(session, bodies, after, key) if after > 0 and bodies else 0
+        checked_key(key)
+        limits = self._limits if limited else UNLIMITED
+        quick = after > 0 and bodies
+        at_once = await self._appended_at_once(session, bodies, after, key, limits) if quick else 0
         if at_once:
             return at_once
         async with self._transaction(session) as sql:
@@ -99,21 +104,23 @@ class PostgresStore(Closing):
                 return given  # whoever held the lock has used it
             if after != position:
                 raise conflict(session, after=after, position=position)
-            self._limits.check(bodies, session=session, held=size)
+            limits.check(bodies, session=session, held=size)
             if not bodies:
                 return position
             return await self._written(sql, session, bodies, key, position)
 
-    async def _appended_at_once(self, session: str, bodies: Sequence[bytes], after: int, key: str) -> int:
+    async def _appended_at_once(
+        self, session: str, bodies: Sequence[bytes], after: int, key: str, limits: Limits
+    ) -> int:
         """The position, when one statement could tell: mostly the session is at `after`, or clearly beyond it.
 
         A key that leads to a position up to `after` was committed before this began, so the statement sees it.
         """
         size, last = sum(map(len, bodies)), after + len(bodies)
-        if max(map(len, bodies)) > self._limits.record:
+        if max(map(len, bodies)) > limits.record:
             return 0
         asked = {"session": session, "after": after, "last": last, "size": size, "now": self._now()}
-        asked |= {"key": text_bytes(key), "bodies": list(bodies), "limit": self._limits.session}
+        asked |= {"key": text_bytes(key), "bodies": list(bodies), "limit": limits.session}
         async with self._statement(session) as sql:
             await sql.execute(APPEND, asked)
             moved, known, position = await sql.fetchone()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.errors import ConfigError, StoreError
 from ctxkit.sessions.closing import Closing
-from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
+from ctxkit.sessions.store import CHECKPOINTS, UNLIMITED, Limits, SessionInfo, checked_id, checked_key
 from ctxkit.sessions.stores.base import conflict, no_such_position, not_installed, text_bytes, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.redis_scripts import APPEND, CHECKPOINT, LEASE, RELEASE, REWRITE
@@ -72,16 +72,19 @@ class RedisStore(Closing):
         return f"RedisStore(prefix={self._prefix!r})"
 
     @wholly
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
+        limits, named = self._limits if limited else UNLIMITED, text_bytes(checked_key(key))
         async with self._server(session) as server:
             begins = bool(bodies) and after == 0
             if begins:
                 await server.sadd(self._index, session)
             arguments = [
                 after,
-                text_bytes(key),
-                self._limits.record,
-                self._limits.session,
+                named,
+                limits.record,
+                limits.session,
                 self._now(),
                 self._ttl or 0,
                 *bodies,
@@ -93,7 +96,7 @@ class RedisStore(Closing):
         if said == b"conflict":
             raise conflict(session, after=after, position=position)
         if said == b"limit":
-            self._limits.check(bodies, session=session, held=size)
+            limits.check(bodies, session=session, held=size)
         return int(position)
 
     @wholly

@@ -9,13 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ctxkit.sessions.closing import Closing
-from ctxkit.sessions.store import CHECKPOINTS, Limits, SessionInfo, checked_id
-from ctxkit.sessions.stores.base import conflict, no_such_position
+from ctxkit.sessions.store import CHECKPOINTS, UNLIMITED, Limits, SessionInfo, checked_id, checked_key
+from ctxkit.sessions.stores.base import conflict, no_such_position, text_bytes
 from ctxkit.sessions.stores.sqlite_file import SQLiteFile
+from ctxkit.sessions.stores.sqlite_rows import (
+    LAST,
+    replaced,
+    whole_checkpoint,
+    whole_info,
+    whole_range,
+    whole_stand,
+)
 
 __all__ = ["SQLiteStore"]
-
-LAST = 2**63 - 1  # SQLite's largest integer
 
 
 class SQLiteStore(Closing):
@@ -53,22 +59,31 @@ class SQLiteStore(Closing):
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self._file.path)!r})"
 
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         checked_id(session)
+        named = _named(checked_key(key))
+        limits = self._limits if limited else UNLIMITED
 
         def work(connection: sqlite3.Connection) -> int:
-            if given := _keyed(connection, session, key):
+            if given := _keyed(connection, session, named):
                 return given
-            position, size = _stand(connection, session)
+            position, size = whole_stand(connection, session)
             if after != position:
                 raise conflict(session, after=after, position=position)
-            self._limits.check(bodies, session=session, held=size)
-            return self._written(connection, session, bodies, key, position) if bodies else position
+            limits.check(bodies, session=session, held=size)
+            return self._written(connection, session, bodies, named, position) if bodies else position
 
         return await self._file.write(work, session=session)
 
     def _written(
-        self, connection: sqlite3.Connection, session: str, bodies: Sequence[bytes], key: str, position: int
+        self,
+        connection: sqlite3.Connection,
+        session: str,
+        bodies: Sequence[bytes],
+        key: str | bytes,
+        position: int,
     ) -> int:
         """The position of the last of them."""
         connection.executemany(
@@ -86,38 +101,33 @@ class SQLiteStore(Closing):
         return last
 
     async def read(self, session: str, *, after: int = 0, upto: int | None = None) -> list[bytes]:
-        asked = (checked_id(session), after, LAST if upto is None else upto)
-        rows = await self._file.read(
-            lambda connection: connection.execute(
-                "SELECT body FROM ctxkit_records WHERE session = ? AND position > ? AND position <= ? "
-                "ORDER BY position",
-                asked,
-            ).fetchall(),
-            session=session,
+        checked_id(session)
+        last = LAST if upto is None else upto
+        return await self._file.read(
+            lambda connection: whole_range(connection, session, max(after, 0), last), session=session
         )
-        return [body for (body,) in rows]
 
     async def info(self, session: str) -> SessionInfo | None:
         asked = "SELECT id, position, size, touched FROM ctxkit_sessions WHERE id = ?"
         row = await self._file.read(
             lambda connection: connection.execute(asked, (checked_id(session),)).fetchone(), session=session
         )
-        return SessionInfo(*row) if row else None
+        return whole_info(row) if row else None
 
     async def sessions(self) -> list[SessionInfo]:
         asked = "SELECT id, position, size, touched FROM ctxkit_sessions ORDER BY id"
         rows = await self._file.read(lambda connection: connection.execute(asked).fetchall())
-        return [SessionInfo(*row) for row in rows]
+        return list(map(whole_info, rows))
 
     async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
         checked_id(session)
 
         def work(connection: sqlite3.Connection) -> None:
-            position, size = _stand(connection, session)
+            position, size = whole_stand(connection, session)
             for at, body in bodies.items():
                 if not 1 <= at <= position:
                     raise no_such_position(session, wrong=at, position=position)
-                size += len(body) - _replaced(connection, session, at, body)
+                size += len(body) - replaced(connection, session, at, body)
             connection.execute("UPDATE ctxkit_sessions SET size = ? WHERE id = ?", (size, session))
             connection.execute("DELETE FROM ctxkit_checkpoints WHERE session = ?", (session,))
 
@@ -151,19 +161,15 @@ class SQLiteStore(Closing):
         await self._file.write(work, session=session)
 
     async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
-        asked = (checked_id(session), LAST if upto is None else upto)
-        found: tuple[int, bytes] | None = await self._file.read(
-            lambda connection: connection.execute(
-                "SELECT position, body FROM ctxkit_checkpoints WHERE session = ? AND position <= ? "
-                "ORDER BY position DESC LIMIT 1",
-                asked,
-            ).fetchone(),
-            session=session,
+        checked_id(session)
+        last = LAST if upto is None else upto
+        return await self._file.read(
+            lambda connection: whole_checkpoint(connection, session, last), session=session
         )
-        return found
 
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         checked_id(session)
+        taken_by = session, _named(name), _named(holder)
 
         def work(connection: sqlite3.Connection) -> bool:
             now = self._clock()
@@ -171,14 +177,14 @@ class SQLiteStore(Closing):
             taken = connection.execute(
                 "INSERT INTO ctxkit_leases VALUES (?, ?, ?, ?) ON CONFLICT (session, name) DO UPDATE "
                 "SET until = excluded.until WHERE holder = excluded.holder",
-                (session, name, holder, now + seconds),
+                (*taken_by, now + seconds),
             )
             return taken.rowcount == 1
 
         return await self._file.write(work, session=session)
 
     async def release(self, session: str, name: str, holder: str) -> None:
-        held = (checked_id(session), name, holder)
+        held = (checked_id(session), _named(name), _named(holder))
         await self._file.write(
             lambda connection: connection.execute(
                 "DELETE FROM ctxkit_leases WHERE session = ? AND name = ? AND holder = ?", held
@@ -190,25 +196,17 @@ class SQLiteStore(Closing):
         await self._file.close()
 
 
-def _keyed(connection: sqlite3.Connection, session: str, key: str) -> int:
+def _named(text: str) -> str | bytes:
+    """A text as SQLite takes it: one with a lone surrogate as bytes, which are never the same as another text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text_bytes(text)
+    return text
+
+
+def _keyed(connection: sqlite3.Connection, session: str, key: str | bytes) -> int:
     """The position that this key gave, 0 when it was not used."""
     asked = "SELECT position FROM ctxkit_keys WHERE session = ? AND key = ?"
     row = connection.execute(asked, (session, key)).fetchone() if key else None
     return row[0] if row else 0
-
-
-def _stand(connection: sqlite3.Connection, session: str) -> tuple[int, int]:
-    """Position and size of a session, zeros when there is none."""
-    asked = "SELECT position, size FROM ctxkit_sessions WHERE id = ?"
-    position, size = connection.execute(asked, (session,)).fetchone() or (0, 0)
-    return position, size
-
-
-def _replaced(connection: sqlite3.Connection, session: str, position: int, body: bytes) -> int:
-    """Put a body in the place of another; how many bytes that had."""
-    where = "WHERE session = ? AND position = ?"
-    size: int = connection.execute(
-        f"SELECT length(body) FROM ctxkit_records {where}", (session, position)
-    ).fetchone()[0]
-    connection.execute(f"UPDATE ctxkit_records SET body = ? {where}", (body, session, position))
-    return size

@@ -169,6 +169,11 @@ class SQLiteFile:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         version = _version(connection)
+        if version is None:
+            raise ConfigError(
+                f"{self.path} does not tell the version of its schema: the file was altered; put a backup in its place",
+                path="path",
+            )
         if version > len(SCHEMA):
             raise ConfigError(
                 f"{self.path} has version {version} of the schema, this ctxkit knows {len(SCHEMA)}; update ctxkit",
@@ -218,13 +223,14 @@ def _transaction(connection: sqlite3.Connection, work: Work[T], begin: str) -> T
     return done
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    """0 for a new file."""
+def _version(connection: sqlite3.Connection) -> int | None:
+    """0 for a new file, None for one that does not tell."""
     asked = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'ctxkit_schema'"
     if connection.execute(asked).fetchone() == (0,):
         return 0
-    version: int = connection.execute("SELECT version FROM ctxkit_schema").fetchone()[0]
-    return version
+    told = connection.execute("SELECT version FROM ctxkit_schema").fetchall()
+    version: object = told[0][0] if len(told) == 1 else None
+    return version if isinstance(version, int) and version > 0 else None
 
 
 def _clear_log(connection: sqlite3.Connection) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
 from ctxkit.errors import ConflictError, SessionError, StoreError
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
-from ctxkit.sessions.stores.base import conflict
+from ctxkit.sessions.stores.base import conflict, no_such_position
 
 __all__ = ["TieredStore"]
 
@@ -110,8 +110,8 @@ class TieredStore(Closing):
     async def _marked(self, session: str, first: int, last: int) -> bool:
         """Leave marks for these records if the archive has them as they are; if not, it gets them, and no more is done.
 
-        The archive is read first and `rewrite` goes to the hot store first: whatever is rewritten at any moment is
-        seen here, or it reaches the archive after the marks were left.
+        The archive is read first and `rewrite` goes to the archive last: whatever is rewritten at any moment is seen
+        here, or it reaches the archive after the marks were left.
         """
         kept = await self._archive.read(session, after=first - 1, upto=last)
         page = await self._hot.read(session, after=first - 1, upto=last)
@@ -161,18 +161,20 @@ class TieredStore(Closing):
             yield after + 1, page
             after += len(page)
 
-    async def append(self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "") -> int:
+    async def append(
+        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
+    ) -> int:
         checked_id(session)
         held = list(map(_hot_body, bodies))
         if after == 0:
             await self._revive(session)
         try:
-            return await self._hot.append(session, held, after=after, key=key)
+            return await self._hot.append(session, held, after=after, key=key, limited=limited)
         except ConflictError as error:
             if error.position or not after:
                 raise
         await self._revive(session)
-        return await self._hot.append(session, held, after=after, key=key)
+        return await self._hot.append(session, held, after=after, key=key, limited=limited)
 
     async def _revive(self, session: str) -> None:
         """A session that the hot store does not know, and the archive does, begins where the archive ends."""
@@ -181,7 +183,7 @@ class TieredStore(Closing):
         held = await self._archive.info(session)
         if held is not None:
             try:
-                await self._hot.append(session, [MOVED] * held.position, after=0)
+                await self._hot.append(session, [MOVED] * held.position, after=0, limited=False)
             except ConflictError:
                 return  # another one has done it
 
@@ -211,12 +213,55 @@ class TieredStore(Closing):
         return [each for each in joined if each is not None]
 
     async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
+        """Put other bytes in the place of records; see `Store.rewrite`.
+
+        The hot store is what is read, and it changes last, at once: so when anything fails, what was not done is
+        still to be seen in the log, and is done by who does it again. For that it gets the records back that are
+        in the archive alone, unless all of them are: then the archive changes at once.
+
+        Only a process that moves the session at the same moment may put old bytes into the archive again; they are
+        rewritten once more for that, and by the next move when that fails.
+        """
         await self._revive(session)
-        await self._hot.rewrite(session, {at: _hot_body(body) for at, body in bodies.items()})
+        head = await self._hot.info(session)
+        position = head.position if head else 0
+        for at in bodies:
+            if not 1 <= at <= position:
+                raise no_such_position(session, wrong=at, position=position)
+        await self._hot.rewrite(session, {})  # what a checkpoint says is read no more
+        moved = await self._marks_among(session, bodies)
+        if len(moved) < len(bodies):
+            await self._fetched(session, moved)
+        upto = await self._rewrite_archive(session, bodies)
+        if len(moved) < len(bodies):
+            held = {at: MOVED if at <= upto else _hot_body(body) for at, body in bodies.items()}
+            await self._hot.rewrite(session, held)
+            await self._rewrite_archive(session, bodies)
+
+    async def _fetched(self, session: str, moved: Sequence[int]) -> None:
+        """Put records into the hot store that the archive has."""
+        for page in _runs(moved):
+            kept = await self._archive.read(session, after=page[0] - 1, upto=page[-1])
+            if len(kept) < len(page):
+                raise await self._lacking(session, page[len(kept)])
+            await self._hot.rewrite(session, dict(zip(page, map(_hot_body, kept), strict=True)))
+
+    async def _marks_among(self, session: str, positions: Iterable[int]) -> list[int]:
+        """Those of the positions at which the hot store has a mark, in order."""
+        found = []
+        for page in _runs(sorted(positions)):
+            held = await self._hot.read(session, after=page[0] - 1, upto=page[-1])
+            found += [at for at, body in zip(page, held, strict=False) if body == MOVED]
+        return found
+
+    async def _rewrite_archive(self, session: str, bodies: Mapping[int, bytes]) -> int:
+        """The position up to which the archive has the session; so far these records are rewritten there."""
         held = await self._archive.info(session)
-        copied = {at: body for at, body in bodies.items() if held and at <= held.position}
-        if held:
-            await self._archive.rewrite(session, copied)
+        if held is None:
+            return 0
+        there = {at: body for at, body in bodies.items() if at <= held.position}
+        await self._archive.rewrite(session, there)
+        return held.position
 
     async def delete(self, session: str) -> None:
         await self._hot.delete(session)
@@ -227,8 +272,11 @@ class TieredStore(Closing):
         await self._hot.save_checkpoint(session, position, body)
 
     async def checkpoint(self, session: str, *, upto: int | None = None) -> tuple[int, bytes] | None:
+        """The newest checkpoint; the archive is asked only for a session that has begun to move there."""
         held = await self._hot.checkpoint(session, upto=upto)
-        return held or await self._archive.checkpoint(session, upto=upto)
+        if held is not None or await self._hot.read(session, upto=1) not in ([], [MOVED]):
+            return held
+        return await self._archive.checkpoint(session, upto=upto)
 
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         return await self._hot.lease(session, name, holder, seconds)
@@ -246,6 +294,18 @@ class TieredStore(Closing):
 def _hot_body(body: bytes) -> bytes:
     """A record as the hot store has it."""
     return MOVED + body if body.startswith(MOVED) else body
+
+
+def _runs(positions: Sequence[int]) -> Iterator[list[int]]:
+    """Neighbours together, no more than a page of them."""
+    run: list[int] = []
+    for at in positions:
+        if run and (at != run[-1] + 1 or len(run) == PAGE):
+            yield run
+            run = []
+        run.append(at)
+    if run:
+        yield run
 
 
 def _body(held: bytes) -> bytes:

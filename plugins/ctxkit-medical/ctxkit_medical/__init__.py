@@ -31,15 +31,11 @@ class KeepMedicalConstraints(CompressionStrategy):
     pin_share: float = Field(default=0.25, gt=0, le=1)
 
     def plan(self, view: View, services: Services) -> Plan:
-        mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
         stated = [
             (unit, subjects) for unit, subjects in _stated(view.units) if _speaker(unit) in self.speakers
         ]
-        free = {unit.id: unit.tokens for unit in view.within("").free()}
-        room = int(view.budget.limit * self.pin_share) - sum(
-            unit.tokens for unit, _ in stated if unit.id in mine
-        )
-        room = min(room, view.target - view.tokens + sum(free.values()))
+        free = {unit.id for unit in view.within("").free()}
+        room = view.room_for_pins(self.pin_share, self.kind)
         chosen: list[int] = []
         left: list[int] = []
         for unit in _most_telling_first(stated):
@@ -53,7 +49,7 @@ class KeepMedicalConstraints(CompressionStrategy):
             if chosen
             else Plan()
         )
-        why = f"no room to pin {len(left)} more messages with medical constraints or doses; raise pin_share"
+        why = f"no room to pin {len(left)} more messages with medical constraints or doses; raise pin_share or the budget"
         return plan + Plan.noted(self.kind, why) if left else plan
 
 

@@ -32,12 +32,8 @@ class KeepSupportCommitments(CompressionStrategy):
     pin_share: float = Field(default=0.25, gt=0, le=1)
 
     def plan(self, view: View, services: Services) -> Plan:
-        mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
         free = view.within("").free()
-        room = min(
-            int(view.budget.limit * self.pin_share) - sum(u.tokens for u in view.units if u.id in mine),
-            view.target - view.tokens + sum(unit.tokens for unit in free),
-        )
+        room = view.room_for_pins(self.pin_share, self.kind)
         chosen: list[int] = []
         left = 0
         for unit in _most_telling_first(free):

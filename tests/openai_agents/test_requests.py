@@ -1,0 +1,183 @@
+"""What a session has on record of the requests of a run: what the model was sent, entry by entry, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agents import Agent, RunConfig, Runner, handoff
+from agents.extensions.handoff_filters import remove_all_tools
+from openai import BadRequestError
+
+from ctxkit.openai_agents import CtxkitSession
+from ctxkit.sessions.sent import Sent
+from ctxkit.sessions.store import Store
+from ctxkit.sessions.verifying import verify
+from tests.openai_agents.test_runs import RUNS, agent, inputs, loop
+from tests.servers.failing import Server, fails, serving
+from tests.servers.responding import answers, call, message
+
+Connect = Callable[[Server], Any]
+
+
+async def on_record(session: CtxkitSession) -> list[Sent]:
+    chat = await session.opened()
+    return [await chat.request(each.position) for each in await chat.requests()]
+
+
+def hello(at: int) -> dict[str, Any]:
+    return {"role": "user" if at % 2 == 0 else "assistant", "content": f"{at}: " + "hello " * 60}
+
+
+@RUNS
+async def test_each_call_of_a_model_is_there_once_as_it_was_sent(
+    store: Store, connected: Connect, run: Any
+) -> None:
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(*loop(6), answers(message("You are welcome."))) as server:
+        for question in ("Norway?", "Thanks."):
+            await run(agent(connected(server)), question, session=session, run_config=config)
+    sent = await on_record(session)
+    assert [each.messages for each in sent] == inputs(server)
+    assert [each.system for each in sent] == [asked.body["instructions"] for asked in server.requests]
+    assert all(each.sealed for each in sent)
+    assert any(origin.kind not in ("message", "fresh") for each in sent for origin in each.entries)
+    for each in sent:
+        beside = each.tokens.get("system", 0) + each.tokens.get("tools", 0)
+        assert sum(origin.tokens for origin in each.entries) + beside == sum(each.tokens.values())
+
+
+@RUNS
+async def test_so_are_those_of_a_run_that_is_not_all_of_the_session(
+    store: Store, connected: Connect, run: Any
+) -> None:
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    steps = (
+        answers(call("weather", {"city": "Hamar"}, id="w")),
+        answers(call("transfer_to_packer", {}, id="h")),
+        *loop(6),
+    )
+    with serving(*steps) as server:
+        model = connected(server)
+        filtered = handoff(agent(model, name="packer"), input_filter=remove_all_tools)
+        await run(agent(model, handoffs=[filtered]), "What to pack?", session=session, run_config=config)
+    sent = await on_record(session)
+    assert [each.messages for each in sent] == inputs(server)
+    assert sent[-1].entries[0].kind == "message"
+    assert "beside the session" in sent[-1].trigger
+
+
+@RUNS
+async def test_without_the_filter_there_is_what_the_session_gave(
+    store: Store, connected: Connect, run: Any
+) -> None:
+    session = CtxkitSession("chat", store, budget={"window": 4_000}, session_settings={"limit": 3})
+    await session.add_items([hello(at) for at in range(4)])
+    with serving(answers(message("Hi."))) as server:
+        await run(agent(connected(server)), "And?", session=session)
+    [given] = await on_record(session)
+    assert given.messages == [hello(at) for at in range(1, 4)] == inputs(server)[0][:-1]
+    assert given.trigger.startswith("what the session gave; ")
+    assert (given.system, given.tools) == (None, None)
+    assert sum(origin.tokens for origin in given.entries) == sum(given.tokens.values())
+
+
+async def test_reads_are_on_record_only_as_what_was_read(store: Store) -> None:
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    await session.add_items([hello(0), hello(1)])
+    await session.get_items_with_metadata()
+    await session.get_full_history()
+    await session.get_items(0)
+    assert await on_record(session) == []
+    await session.get_items()
+    await session.get_items(1)
+    assert [each.messages for each in await on_record(session)] == [[hello(0), hello(1)], [hello(1)]]
+    assert callable(session.input_filter)
+    await session.get_items()
+    assert len(await on_record(session)) == 2
+
+
+async def test_a_reader_is_told_what_it_was_given_while_a_call_waits() -> None:
+    session = CtxkitSession("chat", budget={"window": 4_000})
+    waiting = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+    await session.add_items([hello(0), waiting])
+    assert await session.get_items() == [hello(0), waiting]
+    [given] = await on_record(session)
+    assert given.messages == [hello(0), waiting]
+    assert "calls wait for results (c)" in given.trigger
+
+
+@RUNS
+async def test_a_call_that_failed_is_there_too(store: Store, connected: Connect, run: Any) -> None:
+    session = CtxkitSession("chat", store, budget={"window": 8_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(fails(400, "no such model"), answers(message("Hello."))) as server:
+        for last in (False, True):
+            try:
+                await run(agent(connected(server)), "Hello?", session=session, run_config=config)
+            except BadRequestError:
+                assert not last
+    assert [each.messages for each in await on_record(session)] == inputs(server)
+
+
+@RUNS
+async def test_what_is_taken_back_is_in_no_request_that_held_it_before_it_came(
+    store: Store, connected: Connect, run: Any
+) -> None:
+    """A streamed run saves the question after the model was asked."""
+    session = CtxkitSession("chat", store, budget={"window": 8_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(answers(message("I keep it.")), answers(message("Again."))) as server:
+        await run(agent(connected(server)), "The safe: 778-201-993.", session=session, run_config=config)
+        await run(agent(connected(server)), "And 778-201-993?", session=session, run_config=config)
+    for _ in range(4):
+        await session.pop_item()
+    assert not any(b"778-201-993" in body for body in await store.read("chat"))
+    assert "778-201-993" not in str(await store.checkpoint("chat"))
+    reader = CtxkitSession("chat", store, budget={"window": 8_000})
+    sent = await on_record(reader)
+    assert [len(each.messages) for each in sent] == [1, 3]
+    assert not any(each.sealed for each in sent)
+    assert (await verify(store, "chat")).findings == ()
+
+
+async def test_a_question_that_comes_again_after_it_was_taken_back_is_on_record_again(
+    store: Store, connected: Connect
+) -> None:
+    from tests.openai_agents.test_runs import streamed
+
+    session = CtxkitSession("chat", store, budget={"window": 8_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(answers(message("One.")), answers(message("Two."))) as server:
+        await streamed(agent(connected(server)), "Again?", session=session, run_config=config)
+        await session.pop_item()
+        await session.pop_item()
+        await streamed(agent(connected(server)), "Again?", session=session, run_config=config)
+    first, second = await on_record(session)
+    assert second.messages == inputs(server)[1] == [{"role": "user", "content": "Again?"}]
+    assert second.sealed
+    assert first.erased == (0,)
+
+
+@RUNS
+async def test_without_snapshots_only_their_number_is_kept(connected: Connect, run: Any) -> None:
+    session = CtxkitSession("chat", budget={"window": 4_000}, snapshots=False)
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(*loop(2)) as server:
+        await run(agent(connected(server)), "Norway?", session=session, run_config=config)
+    told = await (await session.opened()).requests()
+    assert [each.recorded for each in told] == [False] * len(server.requests)
+    await session.pop_item()
+
+
+async def test_a_run_without_a_session_that_has_its_filter_is_on_record(connected: Connect) -> None:
+    session = CtxkitSession("chat", budget={"window": 4_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(answers(message("Hi."))) as server:
+        await Runner.run(Agent(name="a", model=connected(server)), "Hello", run_config=config)
+    [sent] = await on_record(session)
+    assert sent.messages == inputs(server)[0]
+    assert [origin.kind for origin in sent.entries] == ["fresh"]
+    assert await session.get_items() == []
