@@ -24,6 +24,9 @@ __all__ = ["Compacting"]
 LEASE_S = 30.0
 """Seconds for which a worker has a compaction for itself; renewed while it is at it."""
 
+LONGEST_PAUSE_S = 0.5
+"""Longest pause before a worker that waits for another's compaction looks again; the pauses double."""
+
 NAME = "compaction"
 """The lease that a worker takes to compact."""
 
@@ -48,31 +51,25 @@ class Compacting:
     async def before_request(self, snapshot: Snapshot) -> Done:
         """The conversation that a request is made from: as it is, or compacted where that is due."""
         done = self._preparation.select(snapshot)
-        while done.selected.wanted:
-            fits = done.view.tokens <= done.view.budget.limit
-            if fits and self._background:
-                self.in_background()
-                return _as_it_is(done, "it is compacted in the background")
-            async with self._leased() as ours:
-                if ours:
-                    return await self._compress(snapshot, asked=False)
-            if fits:
+        if not done.selected.wanted:
+            return done
+        fits = done.view.tokens <= done.view.budget.limit
+        if fits and self._background:
+            self.in_background()
+            return _as_it_is(done, "it is compacted in the background")
+        async with self._leased(wait=not fits) as ours:
+            if not ours:
                 return _as_it_is(done, "another worker compacts")
-            await self._others_done()
-            snapshot = self._history.snapshot()
-            done = self._preparation.select(snapshot)
-        return done
+            await self._log.refresh()
+            return await self._compress(self._history.snapshot(), asked=False)
 
     async def now(self) -> Report:
         """A compaction, whatever the triggers say; a worker that is at it is waited for."""
         started = time.perf_counter()
-        while True:
+        async with self._leased(wait=True):
             await self._log.refresh()
-            async with self._leased() as ours:
-                if ours:
-                    done = await self._compress(self._history.snapshot(), asked=True)
-                    return self._preparation.tell(done, started).report
-            await self._others_done()
+            done = await self._compress(self._history.snapshot(), asked=True)
+        return self._preparation.tell(done, started).report
 
     def in_background(self) -> asyncio.Task[Report]:
         """A compaction beside the conversation: the task that does it, the one that is at it if there is one."""
@@ -126,12 +123,15 @@ class Compacting:
         }
 
     @asynccontextmanager
-    async def _leased(self) -> AsyncIterator[bool]:
-        """Have the compaction of this session for oneself; False when another task or worker has it."""
-        holder = uuid.uuid4().hex
+    async def _leased(self, *, wait: bool) -> AsyncIterator[bool]:
+        """Have the compaction of this session for oneself, as soon as no other task or worker has it; or, without `wait`,
+        False when one has it."""
+        holder, pause = uuid.uuid4().hex, 0.02
         renewing: asyncio.Task[None] | None = None
         try:
-            ours = await self._lease(holder)
+            while not (ours := await self._lease(holder)) and wait:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_S)
             if ours:
                 renewing = asyncio.create_task(self._renew(holder))
             yield ours
@@ -152,18 +152,6 @@ class Compacting:
             await asyncio.sleep(LEASE_S / 3)
             with suppress(StoreError):  # there are two more tries before it runs out
                 await self._lease(holder)
-
-    async def _others_done(self) -> None:
-        """Wait until nobody else compacts, and read what came of it."""
-        pause = 0.02
-        while not await self._free():
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 0.5)
-        await self._log.refresh()
-
-    async def _free(self) -> bool:
-        async with self._leased() as ours:
-            return ours
 
 
 def _as_it_is(done: Done, why: str) -> Done:
