@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ctxkit.core.provider import Entry, Provider, Repair, Violation
 from ctxkit.errors import ProviderFormatError
@@ -10,16 +10,14 @@ from ctxkit.errors import ProviderFormatError
 __all__ = ["check_flaws", "mended", "refuse"]
 
 
-def check_flaws(entries: Iterable[Entry], provider: Provider) -> None:
+def check_flaws(entries: Sequence[Entry], provider: Provider) -> None:
     """Refuse entries of which no server would take a request.
 
     Raises:
         ProviderFormatError: for the first of them.
     """
-    for index, entry in enumerate(entries):
-        for flaw in _flaws(entry, provider):
-            path = flaw.path.replace("[0]", f"[{index}]", 1)
-            refuse(Violation(flaw.rule, index, path, flaw.message), provider)
+    for flaw in _flaws(entries, provider):
+        refuse(flaw, provider)
 
 
 def refuse(violation: Violation, provider: Provider) -> None:
@@ -43,21 +41,21 @@ def mended(entries: Sequence[Entry], provider: Provider) -> tuple[list[Entry], l
     whole: list[Entry] = []
     done: list[Repair] = []
     for index, entry in enumerate(entries):
-        if not _flaws(entry, provider) or provider.shape(entry, index=index).results:
+        if not _flaws([entry], provider) or provider.shape(entry, index=index).results:
             whole.append(entry)
             continue
-        better, repairs = provider.repair(_going_on(entry, provider))
+        better, repairs = provider.repair([entry, _after(provider)])
         whole += better[:-1]
         done += (Repair(each.rule, index, each.message) for each in repairs)
     return whole, done
 
 
-def _flaws(entry: Entry, provider: Provider) -> list[Violation]:
-    """The rules that an entry breaks by itself."""
-    found = provider.violations(_going_on(entry, provider))
-    return [each for each in found if each.index == 0 and each.rule in provider.intrinsic]
+def _flaws(entries: Sequence[Entry], provider: Provider) -> list[Violation]:
+    """The rules that entries break, each by itself."""
+    found = provider.violations([*entries, _after(provider)])
+    return [each for each in found if 0 <= each.index < len(entries) and each.rule in provider.intrinsic]
 
 
-def _going_on(entry: Entry, provider: Provider) -> list[Entry]:
-    """An entry in a conversation that goes on behind it: some are allowed only as the last."""
-    return [entry, provider.stand_in("...")]
+def _after(provider: Provider) -> Entry:
+    """What comes behind entries in a conversation that goes on: some are allowed only as the last."""
+    return provider.stand_in("...")

@@ -37,7 +37,7 @@ class OpenAIChat:
     unique_call_ids = False
     thinks_first = False
     certain = frozenset(["C4", "C7", "C8", "C9", "C14"])
-    intrinsic = frozenset(["C4", "C7", "C8", "C9", "C14"])
+    intrinsic = frozenset(["C7", "C8", "C9", "C14"])
 
     def dump(self, message: object) -> list[Entry]:
         """A dict as it is; a ChatCompletionMessage as a dict of what was set; the first choice of a ChatCompletion.
