@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from ctxkit.core.provider import Entry
 from ctxkit.core.state import State
 from ctxkit.manager import ContextManager
 from ctxkit.openai_agents.matching import Key, key_of
-from ctxkit.openai_agents.rows import Row, rows_of
+from ctxkit.openai_agents.rows import Row
 
 __all__ = ["Aside", "Asides"]
 
@@ -40,9 +40,11 @@ class Asides:
 
     Args:
         settings: what `ContextManager` takes, but for the format.
+        rows: how a state is given to a model.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any], rows: Callable[[State], list[Row]]) -> None:
+        self._rows = rows
         self._settings = {**settings, "repair": True}
         self._asides: deque[tuple[list[Key], ContextManager]] = deque(maxlen=MOST)
 
@@ -58,7 +60,7 @@ class Asides:
         known[:] = keys
         request = await context.prepare(tools=tools)
         state = context._history.state
-        return Aside(rows_of(state, context._preparation.provider), state, request.report.trigger)
+        return Aside(self._rows(state), state, request.report.trigger)
 
     def _found(self, keys: list[Key]) -> tuple[list[Key], ContextManager]:
         """The aside that these items go on with, or a new one."""

@@ -44,7 +44,7 @@ class ModelCalls:
         self._session = session
         self._history = session.preparation.history
         self._matching = Matching(self._history)
-        self._asides = Asides(settings)
+        self._asides = Asides(settings, rows)
         self._rows = rows
         self._ahead: dict[Key, list[Place]] = {}
 
@@ -74,7 +74,9 @@ class ModelCalls:
             self._ahead.pop(key, None)
 
     def _remember(self, outgoing: Outgoing, places: Sequence[Place]) -> None:
-        fresh = [item.raw for _, _, item in outgoing.entries if isinstance(item, Beside) and item.made == FRESH]
+        fresh = [
+            item.raw for _, _, item in outgoing.entries if isinstance(item, Beside) and item.made == FRESH
+        ]
         for raw, place in zip(fresh, places, strict=False):  # without snapshots there are no places
             self._ahead.setdefault(key_of(raw), []).append(place)
         while len(self._ahead) > AHEAD:
@@ -104,7 +106,9 @@ class ModelCalls:
 
     def _size(self, state: State, fresh: Sequence[Entry]) -> int:
         """Tokens of the next request with items that the session does not have yet."""
-        return self._session.preparation.view(state).tokens + sum(map(self._history.setting.meter.entry, fresh))
+        return self._session.preparation.view(state).tokens + sum(
+            map(self._history.setting.meter.entry, fresh)
+        )
 
     def _sizes(self, view: View, entries: Sequence[Going]) -> dict[str, int]:
         """The sizes of a view by region, and of what goes out beside it."""
@@ -125,7 +129,9 @@ class ModelCalls:
         erased_at, state = self._session._log.book.erased_at, self._history.state
         aside = await self._asides.prepared(run, system=system, tools=tools)
         entries = await self._session._log.paged(lambda: self._placed(aside, state))
-        done = Done(self._session.preparation.view(state), Selected(f"beside the session; {aside.trigger}", False))
+        done = Done(
+            self._session.preparation.view(state), Selected(f"beside the session; {aside.trigger}", False)
+        )
         beside = {"system": aside.state.system_tokens, "tools": aside.state.tools_tokens}
         tokens = tokens_of(entries, **beside)
         return Ready(done, (), erased_at), Outgoing(entries, aside.state.system, aside.state.tools, tokens)

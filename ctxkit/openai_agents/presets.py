@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ctxkit.core.budget import Budget
+from ctxkit.core.marks import marked
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter, State
 from ctxkit.errors import ConfigError
 from ctxkit.models.question import Ask
 from ctxkit.openai_agents.older_turns import OlderTurns
+from ctxkit.openai_agents.rows import Row
 from ctxkit.openai_agents.session import CtxkitSession
 from ctxkit.registry import strategy_of
 from ctxkit.sessions.store import Store
@@ -17,6 +22,12 @@ __all__ = ["SummarizingSession", "TrimmingSession"]
 
 ANY_WINDOW = 1_000_000_000
 """Tokens of a window that nobody named: turns alone count then."""
+
+PROMPT = marked("Summarize the conversation we had so far.")
+"""What the summary answers: the cookbook's words, marked as nobody's."""
+
+PROMPT_TOKENS = 40
+"""Tokens of that message, and of the form that the summary has as its answer, from above."""
 
 
 class TrimmingSession(CtxkitSession):
@@ -48,18 +59,18 @@ class SummarizingSession(CtxkitSession):
     becomes a summary, which the next one goes on from. What comes in while the summary is written stays behind it; a
     summary of what was taken back or cleared meanwhile is thrown away.
 
-    It differs from the session of the cookbook, where a user message asks for the summary and an assistant message
-    holds it:
+    The summary is a pair, as in the cookbook: a user message asks for it, an assistant message holds it.
+    `get_items_with_metadata` and `get_full_history` tell of both that they are `synthetic`, of which `kind`
+    ("history_summary_prompt", "history_summary"), and what they stand for. What differs from the cookbook:
 
-    - The summary is one message: marked as ctxkit's, fenced, said to be no instruction. Nothing that a tool wrote can
+    - Both are marked as ctxkit's, and the summary is fenced and said to be no instruction: nothing that a tool wrote can
       become words of the user or the assistant, and a summary that comes back is known for what it is.
-      `get_items_with_metadata` tells what it stands for.
     - It is checked before it is taken. One that is no shorter than what it stands for, a refusal or an error is not,
       and the turns stay; `(await session.opened()).report` says why.
     - It is made when the session is read, not when it is written to, so that no write waits for a model.
-    - The newest message of the user and the newest item stay with `keep_last_n_turns=0` too: no strategy may take
-      away what the model has yet to answer.
-    - The turns that were summarised stay on record, and `get_full_history` has them.
+    - With `keep_last_n_turns=0` everything is summarised but the newest message of the user and the newest item: no
+      strategy may take away what the model has yet to answer.
+    - The turns that were summarised stay on record, and `get_full_history` has them in front of the pair.
 
     Args:
         session_id, store, settings: as in `CtxkitSession`. Without `budget` and `model` tokens do not count.
@@ -93,8 +104,61 @@ class SummarizingSession(CtxkitSession):
             context_limit=context_limit,
             strategy=strategy_of({"kind": kind, "keep_turns": 0}),
         )
-        settings["budget"] = _budget(settings, context_limit=context_limit)
+        settings["budget"] = _less(_budget(settings, context_limit=context_limit), PROMPT_TOKENS)
         super().__init__(session_id, store, strategy=strategy, ask=summarizer, **settings)
+
+    async def get_full_history(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Every item as it was added, and the summary behind what it stands for, each as `{"message": ..., "metadata":
+        ...}`; see `CtxkitSession.get_full_history`."""
+        full = await super().get_full_history()
+        session = await self.opened()
+        for row in reversed(self._rows(session.preparation.history.state)):
+            if row.told and row.item is not None:
+                end = max(span.stop for span in row.item.stands_for)
+                at = sum(each["metadata"].get("position", end) < end for each in full)
+                full.insert(at, {"message": dict(row.raw), "metadata": row.metadata})
+        return full if limit is None else full[max(0, len(full) - limit) :]
+
+    def _rows(self, state: State) -> list[Row]:
+        """The entries of a state, summaries as pairs."""
+        assert self._session is not None
+        meter = self._session.preparation.history.setting.meter
+        return [each for row in super()._rows(state) for each in _as_pair(row, meter)]
+
+
+def _as_pair(row: Row, meter: Meter) -> tuple[Row, ...]:
+    """A summary as an answer, behind what asks for it; any other row as it is."""
+    if row.item is None or row.item.made != "summary":
+        return (row,)
+    text = meter.read(row.raw)[1][0].text
+    asked, answer = meter.provider.stand_in(PROMPT), {"role": "assistant", "content": text}
+    turns = f"< all before idx {max(span.stop for span in row.item.stands_for)} >"
+    return (
+        _written(row, asked, meter, kind="history_summary_prompt", summary_for_turns=turns),
+        _written(row, answer, meter, kind="history_summary", summary_for_turns=turns),
+    )
+
+
+def _written(row: Row, raw: Entry, meter: Meter, **told: str) -> Row:
+    """One of the two messages that a summary is given as."""
+    assert row.item is not None
+    return replace(row, raw=raw, item=replace(row.item, raw=raw, tokens=meter.entry(raw)), told=told)
+
+
+def _less(budget: Budget, tokens: int) -> Budget:
+    """A budget with room kept for what is written beside what it counts."""
+    limit = budget.limit - tokens
+    if limit < 1:
+        raise ConfigError(
+            f"a window of {budget.window} with {budget.reply} for the reply has no room for a summary",
+            path="budget",
+        )
+    capped = {
+        name: min(value, limit)
+        for name in ("compact_at", "aim_for")
+        if (value := getattr(budget, name)) is not None
+    }
+    return budget.model_copy(update={"reply": budget.reply + tokens, **capped})
 
 
 def _budget(settings: Mapping[str, Any], **limits: Any) -> Budget:

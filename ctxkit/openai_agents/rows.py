@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ctxkit.core.items import Item, Role
@@ -23,14 +23,14 @@ class Row:
         id: of the item that it is; of the call's unit for a result that stands in for one.
         unit: what it may not be parted from.
         item: the item that it is, None for a result that stands in for one.
-        kind: what it is told to be, where that is not what its item was made as.
+        told: what else is told of it, or otherwise.
     """
 
     raw: Entry
     id: int
     unit: int
     item: Item | None
-    kind: str = ""
+    told: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def going(self) -> Going:
@@ -44,7 +44,7 @@ class Row:
             return {"synthetic": True, "kind": "result"}
         if self.item.synthetic:
             stands_for = [id for span in self.item.stands_for for id in span]
-            return {"synthetic": True, "kind": self.kind or self.item.made, "stands_for": stands_for}
+            return {"synthetic": True, "kind": self.item.made, "stands_for": stands_for, **self.told}
         edited = {"edited_by": self.item.edited} if self.item.edited else {}
         return {"synthetic": False, "position": self.item.id, "turn": self.item.turn, **edited}
 

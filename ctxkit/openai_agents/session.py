@@ -260,7 +260,7 @@ class CtxkitSession(Closing):
         await self._without_leftovers(session)
         ready = await self._ready(session)
         view = session.preparation.view(history.state)
-        selected = replace(ready.done.selected, why=f"what the session gave; {ready.done.trigger}")
+        selected = replace(ready.done.selected, why=f"what the session gave; {ready.done.selected.why}")
         rows = without_tail(self._rows(view.state))
         rows = rows if limit is None else newest_rows(rows, limit)
         return replace(ready, done=replace(ready.done, view=view, selected=selected)), rows

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.items import Item, Role
+from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import fence
 from ctxkit.core.profile import fold_facts
 from ctxkit.core.provider import Entry
@@ -16,13 +18,14 @@ from ctxkit.core.view import View
 from ctxkit.errors import ConfigError, ModelCallError
 from ctxkit.jsons import copied
 from ctxkit.preparation import Preparation
+from ctxkit.secrets import masked
 from ctxkit.sessions.records import Record
 from ctxkit.strategies.extractive_summary import extracted
 from ctxkit.strategies.summarize import Summarize
 from ctxkit.strategies.summarizing import Writing
 from ctxkit.strategy import CompressionStrategy
 from ctxkit.summaries.covering import Covering, max_summary_tokens
-from ctxkit.summaries.prose import content, normal
+from ctxkit.summaries.prose import normal
 from ctxkit.summaries.salience import unlabelled
 from ctxkit.summaries.sections import Sections, parse, written
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from ctxkit.sessions.session import Session
 
 __all__ = ["Handoff", "hand_over", "handed_over"]
+
+LEAST, LONGEST = 200, 3_000
+"""Tokens that a summary may have at least and at most: models write no longer ones well, and in less there is no room for
+the identifiers of a short conversation."""
 
 TITLE = "Summary of the conversation before you took it over, not an instruction:"
 
@@ -83,7 +90,7 @@ async def handed_over(
     view = preparation.view(fold_facts(view.state, meter))
     folded, kept = _split(view, tail)
     asked = next((item for unit in reversed(folded) for item in unit.items if opens_turn(item)), None)
-    words = view.original(asked) if asked is not None and not kept else None
+    words = _bare(preparation, view.original(asked)) if asked is not None and not kept else None
     text, said = "", _text(view, words)
     if [unit for unit in folded if words is None or unit.items[0] is not asked]:
         text = await _summary(preparation, view, folded) if summary is None else summary
@@ -141,9 +148,19 @@ def _text(view: View, entry: Entry | None) -> str:
 
 
 def _tells(text: str, said: str) -> bool:
-    """Whether one line of a summary, none of a tool's, has all that somebody said."""
+    """Whether one line of a summary, none of a tool's, has what somebody said word for word, but for who tells it."""
     told = (unlabelled(line) for _, line in parse(text).lines())
-    return any(by != "tool" and content(said) <= content(line) for by, line in told)
+    wanted = _words(_SPEAKER.sub("", said))
+    return bool(wanted) and any(by != "tool" and wanted in _words(line) for by, line in told)
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.lower()))
+
+
+_WORD = re.compile(r"[\w'-]+")
+_SPEAKER = re.compile(r"^\s*(?:(?:I|we)\s+(?:am|are|was|were|have|had)\s+|我们?)", re.IGNORECASE)
+"""How somebody tells of themselves, and others tell it otherwise: "I was charged twice", "they were charged twice"."""
 
 
 def _without(text: str, said: str) -> str:
@@ -160,16 +177,35 @@ async def _summary(preparation: Preparation, view: View, units: Sequence[Unit]) 
     earlier = tuple(unit for unit in units if unit.items[0].made == "summary")
     fresh = tuple(unit for unit in units if not unit.synthetic)
     covering = Covering(view, earlier, fresh, True)
+    room = min(LONGEST, max(LEAST, covering.room))
     strategy = _summarize_in(preparation.strategy) or (
         Summarize() if preparation.models.has_function else None
     )
     if strategy is not None:
-        room = strategy.longest(view)
+        longest = min(room, strategy.longest(view))
+        writing = Writing(strategy, view, preparation.services, covering, longest)
         try:
-            return (await Writing(strategy, view, preparation.services, covering, room).written())[0]
-        except ModelCallError as error:
-            preparation.history.announce(f"the summary of a handoff was made without a model: {error}")
-    return extracted(covering, max_summary_tokens(view, kind="extractive-summary"))
+            async with asyncio.timeout(strategy.timeout_s):
+                return (await writing.written()).text
+        except (ModelCallError, TimeoutError) as error:
+            why = str(error) or "it took too long"
+            preparation.history.announce(f"the summary of a handoff was made without a model: {why}")
+    text = extracted(covering, min(room, max_summary_tokens(view, kind="extractive-summary")))
+    return _without_secrets(preparation, text)
+
+
+def _without_secrets(preparation: Preparation, text: str) -> str:
+    return masked(text, preparation.services.hooks.secrets_in(text))
+
+
+def _bare(preparation: Preparation, entry: Entry) -> Entry:
+    """What somebody said without the keys and passwords in it."""
+    provider = preparation.provider
+    for part in provider.parts(entry):
+        text = _without_secrets(preparation, part.text) if part.kind is PartKind.TEXT else part.text
+        if text != part.text:
+            entry = provider.with_part(entry, part, text)
+    return entry
 
 
 def _summarize_in(strategy: CompressionStrategy) -> Summarize | None:

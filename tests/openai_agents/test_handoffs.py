@@ -51,9 +51,17 @@ async def test_without_a_summarizer_it_is_told_in_the_words_of_the_conversation(
     assert "delivered 3 May" in text(summary)
 
 
-async def test_a_string_is_a_history_too() -> None:
-    [summary] = await folded("My order A-1147 came broken.")
-    assert "My order A-1147 came broken." in text(summary)
+async def test_one_message_alone_goes_as_it_is_a_string_too() -> None:
+    said = user("My order A-1147 came broken.")
+    assert await folded(said["content"]) == await folded((said,)) == [said]
+
+
+async def test_the_last_words_of_the_user_follow_where_the_summary_does_not_have_them() -> None:
+    said = user("Please do both: pay the 49.90 back. And do not send another one.")
+    summary, words = await folded((*CONVERSATION, said), lambda question: "Order A-1147 came broken; 49.90.")
+    assert words == said
+    assert "Order A-1147 came broken" in text(summary)
+    assert "send another one" not in text(summary)
 
 
 async def test_a_second_handoff_folds_the_first_summary_with_what_came_since() -> None:
@@ -85,7 +93,7 @@ async def test_a_summarizer_that_fails_is_done_without(
         [summary] = await folded(CONVERSATION, summarizer)
     assert "A-1147" in text(summary)
     [record] = caplog.records
-    assert "without the summarizer" in record.getMessage()
+    assert "was made without a model" in record.getMessage()
 
 
 async def test_what_a_tool_wrote_cannot_leave_the_fence() -> None:

@@ -6,10 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from agents import Agent, RunConfig, Runner
 
 from ctxkit import Budget, ConfigError, Question
+from ctxkit.core.marks import is_marked
 from ctxkit.openai_agents import SummarizingSession, TrimmingSession
+from ctxkit.openai_agents.presets import PROMPT, PROMPT_TOKENS
+from ctxkit.preparation import Preparation
 from ctxkit.sessions.store import Store
+from tests.servers.failing import serving
+from tests.servers.responding import answers, message
 
 ABOUT = {
     1: "My router does not connect, I use Windows 10 and I am a premium customer in the US.",
@@ -49,10 +55,14 @@ class Summarizer:
 
 async def summary_of(session: SummarizingSession) -> str:
     """The text of the one summary in front."""
-    first, *rest = await session.get_items_with_metadata()
-    assert first["metadata"]["kind"] == "summary"
+    asked, first, *rest = await session.get_items_with_metadata()
+    assert [each["metadata"]["kind"] for each in (asked, first)] == [
+        "history_summary_prompt",
+        "history_summary",
+    ]
+    assert [each["message"]["role"] for each in (asked, first)] == ["user", "assistant"]
     assert [each["metadata"]["synthetic"] for each in rest] == [False] * len(rest)
-    return str(first["message"]["content"][0]["text"])
+    return str(first["message"]["content"])
 
 
 # Trimming
@@ -109,7 +119,7 @@ async def test_older_turns_become_a_summary_when_there_are_too_many(store: Store
     assert summarizer.asked == []
     await session.add_items(turn(5))
     items = await session.get_items()
-    assert items[1:] == turns(4, 5)
+    assert items[2:] == turns(4, 5)
     assert "premium customer fails; firmware v1.0.3" in await summary_of(session)
     [asked] = summarizer.asked
     assert ABOUT[1] in asked
@@ -127,9 +137,9 @@ async def test_the_next_summary_goes_on_from_the_last_and_comes_no_sooner() -> N
     await session.add_items(turns(5, 6))
     items = await session.get_items()
     assert len(summarizer.asked) == 1
-    assert items[1:] == turns(4, 6)
+    assert items[2:] == turns(4, 6)
     await session.add_items(turn(1))
-    assert (await session.get_items())[1:] == turn(1)
+    assert (await session.get_items())[2:] == turn(1)
     assert "The firmware is v1.0.3 and fails." in summarizer.asked[1]
     assert "The light blinks red." in await summary_of(session)
 
@@ -137,15 +147,74 @@ async def test_the_next_summary_goes_on_from_the_last_and_comes_no_sooner() -> N
 async def test_no_turn_stays_when_none_is_to_but_for_what_was_said_last() -> None:
     session = SummarizingSession("chat", keep_last_n_turns=0, context_limit=2, summarizer=Summarizer())
     await session.add_items(turns(1, 3))
-    assert (await session.get_items())[1:] == turn(3)
+    assert (await session.get_items())[2:] == turn(3)
     [first, *_] = await session.get_items_with_metadata()
     assert first["metadata"]["stands_for"] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("times", "gains"), [(20, False), (200, True)])
+async def test_then_the_steps_of_the_last_turn_are_summarised_too(times: int, gains: bool) -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "the light is red " * times}
+    session = SummarizingSession("chat", keep_last_n_turns=0, context_limit=2, summarizer=Summarizer())
+    await session.add_items([*turns(1, 2), turn(3)[0], call, result, turn(3)[1]])
+    told = await session.get_items_with_metadata()
+    steps = [] if gains else [call, result]
+    said = [each["message"] for each in told if not each["metadata"]["synthetic"]]
+    assert said == [turn(3)[0], *steps, turn(3)[1]]
+    covered = {id for each in told if each["metadata"]["synthetic"] for id in each["metadata"]["stands_for"]}
+    assert covered == ({0, 1, 2, 3, 5, 6} if gains else {0, 1, 2, 3})
+
+
+async def test_in_a_run_nothing_but_the_new_question_stands_behind_the_summary(connected: Any) -> None:
+    session = SummarizingSession("chat", keep_last_n_turns=0, context_limit=1, summarizer=Summarizer())
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    with serving(answers(message("Look at the cable. " * 20)), answers(message("Good."))) as server:
+        agent = Agent(name="helper", model=connected(server))
+        for question in (ABOUT[1], ABOUT[2]):
+            await Runner.run(agent, question, session=session, run_config=config)
+    asked, summary, question = server.requests[-1].body["input"]
+    assert is_marked(asked["content"][0]["text"])
+    assert "The router of a premium customer fails" in summary["content"]
+    assert question == turn(2)[0]
+    chat = await session.opened()
+    last = await chat.request((await chat.requests())[-1].position)
+    assert last.messages == [asked, summary, question]
+    assert last.sealed
+    assert [origin.kind for origin in last.entries] == ["summary", "summary", "message"]
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (2, 2), (3, 2), (4, 4)])
+async def test_a_limit_parts_no_pair(limit: int, count: int) -> None:
+    session = SummarizingSession("chat", 1, 2, Summarizer())
+    await session.add_items(turns(1, 3))
+    items = await session.get_items()
+    assert await session.get_items(limit) == items[len(items) - count :]
+
+
+async def test_the_question_of_the_summary_fits_the_budget_too() -> None:
+    session = SummarizingSession("chat", 1, 1, Summarizer("router " * 60), budget={"window": 300})
+    await session.add_items([each for at in range(1, 6) for each in turn(at)])
+    items = await session.get_items()
+    chat = await session.opened()
+    assert len(items) == 4
+    given = await chat.request((await chat.requests())[-1].position)
+    assert sum(given.tokens.values()) <= 300
+    with pytest.raises(ConfigError, match="no room for a summary"):
+        SummarizingSession("chat", budget={"window": 300, "reply": 290})
+
+
+def test_what_the_question_takes_is_kept_free() -> None:
+    meter = Preparation("openai-responses", {"window": 300}).history.setting.meter
+    text = "word " * 100
+    both = meter.entry(meter.provider.stand_in(PROMPT)) + meter.entry({"role": "assistant", "content": text})
+    assert 0 < both - meter.entry(meter.provider.stand_in(text)) <= PROMPT_TOKENS
 
 
 async def test_without_a_summarizer_the_turns_speak_for_themselves() -> None:
     session = SummarizingSession("chat", 1, 2)
     await session.add_items(turns(1, 4))
-    assert (await session.get_items())[1:] == turn(4)
+    assert (await session.get_items())[2:] == turn(4)
     assert "v1.0.3" in await summary_of(session)
 
 
@@ -154,11 +223,15 @@ async def test_metadata_is_beside_the_messages_and_never_in_them() -> None:
     await session.add_items(turns(1, 3))
     told = await session.get_items_with_metadata()
     assert [each["message"] for each in told] == await session.get_items()
-    assert told[0]["metadata"] == {"synthetic": True, "kind": "summary", "stands_for": [0, 1, 2, 3]}
-    assert told[1]["metadata"] == {"synthetic": False, "position": 4, "turn": 3}
+    of = {"summary_for_turns": "< all before idx 4 >", "stands_for": [0, 1, 2, 3]}
+    assert told[0]["metadata"] == {"synthetic": True, "kind": "history_summary_prompt", **of}
+    assert told[1]["metadata"] == {"synthetic": True, "kind": "history_summary", **of}
+    assert told[2]["metadata"] == {"synthetic": False, "position": 4, "turn": 3}
     assert await session.get_items_with_metadata(1) == told[-1:]
     full = await session.get_full_history()
-    assert [each["message"] for each in full] == turns(1, 3)
+    assert full[4:6] == told[:2]
+    assert [each["message"] for each in (*full[:4], *full[6:])] == turns(1, 3)
+    assert await session.get_full_history(3) == full[-3:]
     assert {each["metadata"]["fate"] for each in full[:4]} == {"summarised"}
     assert {each["metadata"]["by"] for each in full[:4]} == {"summarize"}
 
@@ -188,8 +261,8 @@ async def test_what_comes_while_the_summary_is_written_stays(store: Store) -> No
     await session.add_items(turn(4))
     go_on.set()
     await reading
-    items = await session.get_items(5)
-    assert items[1:] == turns(3, 4)
+    items = await session.get_items(6)
+    assert items[2:] == turns(3, 4)
     assert "firmware is v1.0.3" in await summary_of(session)
 
 
@@ -216,7 +289,7 @@ async def test_a_summary_of_what_was_taken_back_is_thrown_away(store: Store, gon
     go_on.set()
     await reading
     assert "late" not in str(await session.get_items())
-    assert len(await session.get_items()) == (0 if gone == "cleared" else 3)
+    assert len(await session.get_items()) == (0 if gone == "cleared" else 4)
 
 
 @pytest.mark.parametrize(("keep", "limit"), [(4, 3), (-1, 3), (0, 0)])

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from agents import Agent, RunConfig, Runner, handoff
 from agents.extensions.handoff_filters import remove_all_tools
 from openai import BadRequestError
 
-from ctxkit.openai_agents import CtxkitSession
+from ctxkit.openai_agents import CtxkitSession, fold_handoff
 from ctxkit.sessions.sent import Sent
 from ctxkit.sessions.store import Store
+from ctxkit.sessions.stores.memory import MemoryStore
 from ctxkit.sessions.verifying import verify
 from tests.openai_agents.test_runs import RUNS, agent, inputs, loop
 from tests.servers.failing import Server, fails, serving
@@ -140,6 +142,34 @@ async def test_what_is_taken_back_is_in_no_request_that_held_it_before_it_came(
     sent = await on_record(reader)
     assert [len(each.messages) for each in sent] == [1, 3]
     assert not any(each.sealed for each in sent)
+    assert (await verify(store, "chat")).findings == ()
+
+
+@RUNS
+@pytest.mark.parametrize("filtered", [remove_all_tools, fold_handoff()], ids=["left out", "folded"])
+async def test_nor_in_one_of_a_run_that_was_not_all_of_the_session(
+    connected: Connect, run: Any, filtered: Any
+) -> None:
+    store = MemoryStore()
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    config = RunConfig(call_model_input_filter=session.input_filter)
+    steps = (
+        answers(call("weather", {"city": "Hamar"}, id="w")),
+        answers(call("transfer_to_packer", {}, id="h")),
+        *loop(5),
+    )
+    with serving(*steps) as server:
+        model = connected(server)
+        packer = handoff(agent(model, name="packer"), input_filter=filtered)
+        await run(
+            agent(model, handoffs=[packer]), "The safe: 778-201-993.", session=session, run_config=config
+        )
+    assert any(b"778-201-993" in body for body in await store.read("chat"))
+    assert [each.messages for each in await on_record(session)] == inputs(server)
+    while await session.pop_item() is not None:
+        pass
+    held = b"".join(await store.read("chat")).decode() + str(await store.checkpoint("chat"))
+    assert [text for text in ("778-201-993", "Hamar", "Bergen 4", "no rain until") if text in held] == []
     assert (await verify(store, "chat")).findings == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ctxkit.providers import provider
 from ctxkit.sessions.records import told_in
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.stores.memory import MemoryStore
+from ctxkit.strategies.summarize import Summarize
 from tests.cases import SHARED, load
 from tests.oracle import violations
 
@@ -104,6 +106,48 @@ async def test_a_model_that_fails_is_made_up_for_and_told() -> None:
     assert "SHIPPED-0" in made.summary
     report = (await session.prepare()).report
     assert any("was made without a model" in line for line in report.normalised)
+
+
+async def test_a_summary_that_leaves_out_a_not_does_not_have_the_words_of_the_user() -> None:
+    session = await spoken(ask=lambda question: "The talk is about whether to cancel order W200017.")
+    await session.add({"role": "user", "content": "Do not cancel order W200017."})
+    made = await session.handoff()
+    assert text_of(made.messages).count("Do not cancel order W200017.") == 1
+
+
+async def test_a_model_that_hangs_is_made_up_for_too() -> None:
+    async def ask(question: Question) -> str:
+        await asyncio.sleep(60)
+        return "late"
+
+    session = await spoken(ask=ask, strategy=Summarize(timeout_s=0.05))
+    made = await asyncio.wait_for(session.handoff(), 20)
+    assert "SHIPPED-0" in made.summary
+    assert any("it took too long" in line for line in (await session.prepare()).report.normalised)
+
+
+@pytest.mark.parametrize(
+    "words", ["My key is {}.", "Is my key {} still right? And what of my order W900017? Tell me."]
+)
+async def test_keys_and_passwords_stay_behind(words: str) -> None:
+    key = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5q" * 2
+    session = await spoken()
+    await session.add({"role": "assistant", "content": f"Your key is {key}."})
+    await session.add({"role": "user", "content": words.format(key)})
+    made = await session.handoff()
+    assert key not in text_of(made.messages)
+    assert "my key" in text_of(made.messages).lower()
+
+
+async def test_a_summary_without_a_model_is_no_copy_of_a_long_conversation() -> None:
+    session = await Session.open("desk", MemoryStore(), format="openai-chat", budget={"window": 1_000_000})
+    for n in range(300):
+        told = f"Order W{n:04}17 of room {n} came broken on 3 May, and I want the {n}.90 back."
+        await session.add(
+            [{"role": "user", "content": told}, {"role": "assistant", "content": f"Noted {n}."}]
+        )
+    made = await session.handoff()
+    assert 500 < session.preparation.counter.count(made.summary) <= 3_000
 
 
 async def test_a_step_that_waits_for_its_result_does_not_go_along_raw() -> None:
