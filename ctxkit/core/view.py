@@ -203,20 +203,21 @@ class View:
         return held + self.state.system_tokens + self.state.tools_tokens
 
     def room_for_pins(self, share: float, by: str) -> int:
-        """Tokens of what a strategy may still pin: `share` of the limit, and no more than what a compaction goes down to
-        has room for beside what cannot shrink; less what its pins hold already.
+        """Tokens of what a strategy may still pin or remember: `share` of the limit, and no more than what a compaction
+        goes down to has room for beside what cannot shrink; less what its pins and its facts (their lines) hold already.
 
-        A pin takes as much of it as it holds: a second compaction finds no more room than the first left.
+        They take as much of it as they hold: a second compaction finds no more room than the first left.
 
         Args:
             share: 0 to 1.
             by: the kind of the strategy.
         """
         own = {pin.unit for pin in self.state.pins if pin.by == by}
-        pinned = sum(item.tokens for item in self.state.items if item.unit in own)
+        held = sum(item.tokens for item in self.state.items if item.unit in own)
+        held += sum(self.count(each.line) for each in active_facts(self.state.facts).values() if each.by == by)
         free = sum(unit.tokens for unit in self.within("").free())
-        beside = self.budget.target(self._held - pinned) - (self.tokens - free)
-        return max(0, min(int(self.budget.limit * share) - pinned, beside))
+        beside = self.budget.target(self._held - held) - (self.tokens - free)
+        return max(0, min(int(self.budget.limit * share) - held, beside))
 
     @property
     def over(self) -> int:

@@ -30,3 +30,23 @@ def test_a_second_compaction_pins_no_more(kind: str) -> None:
             assert context.explain() == before
             pinned += any(each.fate == "pinned" for each in before)
     assert pinned > 10
+
+
+def test_a_second_compaction_remembers_no_more() -> None:
+    """The same for what is remembered."""
+    remembered = 0
+    for fixed in range(2_300, 2_800, 25):
+        for words in range(5, 45, 10):
+            context = ContextManager("openai-chat", Budget(window=3_000), "keep-story-bible")
+            context.add({"role": "system", "content": "word " * fixed})
+            for name in ("Mara", "Tom", "Ada"):
+                said = f"{name} is a doctor with" + f" green {name} eyes" * words + "."
+                context.add({"role": "user", "content": said})
+                context.add({"role": "assistant", "content": "ok " * 100})
+            context.add({"role": "user", "content": "and now?"})
+            context.compact()
+            before = context.facts
+            assert not context.compact().compacted
+            assert context.facts == before
+            remembered += len(before)
+    assert remembered > 10

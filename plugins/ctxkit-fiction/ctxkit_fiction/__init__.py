@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -28,16 +28,14 @@ class KeepStoryBible(CompressionStrategy):
     max_share: float = Field(default=0.15, gt=0, le=0.5)
 
     def plan(self, view: View, services: Services) -> Plan:
-        known = {fact.name: fact.value for fact in view.state.facts}
-        room = int(view.budget.limit * self.max_share)
-        room -= sum(view.count(fact.line) for fact in view.state.facts if fact.by == self.kind)
-        free = sum(unit.tokens for unit in view.within("").free())
-        room = min(room, view.target - view.tokens + free)
-        fresh = {fact.name: fact for fact in _said(view) if known.get(fact.name) != fact.value}
+        known = {fact.name: fact for fact in view.state.facts}
+        room = view.room_for_pins(self.max_share, self.kind)
+        fresh = {fact.name: fact for fact in _said(view) if not _is_known(fact, known)}
         newest_first = list(fresh.values())[::-1]
         kept, left = [], 0
-        for fact in sorted(newest_first, key=lambda each: -each.priority):
-            size = view.count(fact.line) + 2
+        # what takes the place of an older sentence comes first: it leaves the others the most room
+        for fact in sorted(newest_first, key=lambda each: (each.name not in known, -each.priority)):
+            size = view.count(fact.line) - (view.count(known[fact.name].line) if fact.name in known else 0)
             if size <= room:
                 kept.append(Remember(fact, "the author said so"))
                 room -= size
@@ -49,6 +47,10 @@ class KeepStoryBible(CompressionStrategy):
             if left
             else plan
         )
+
+
+def _is_known(fact: Fact, known: Mapping[tuple[str, str], Fact]) -> bool:
+    return fact.name in known and known[fact.name].value == fact.value
 
 
 def _said(view: View) -> Iterator[Fact]:
