@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ctxkit.config_error import brief
 from ctxkit.config_tree import check_tree
-from ctxkit.errors import ConfigError
+from ctxkit.errors import ConfigError, without_extra
 
 __all__ = ["FileFormat", "Table", "read_table", "write_table"]
 
@@ -115,7 +115,7 @@ def _yaml() -> ModuleType:
     try:
         import yaml
     except ImportError:
-        raise ConfigError("YAML needs PyYAML: pip install 'ctxkit-core[yaml]'") from None
+        raise without_extra("YAML needs PyYAML", "yaml") from None
     return yaml
 
 

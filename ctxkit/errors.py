@@ -21,6 +21,7 @@ __all__ = [
     "StrategyError",
     "UnknownHandleError",
     "UnknownPluginError",
+    "without_extra",
 ]
 
 
@@ -38,6 +39,12 @@ class ConfigError(CtxkitError, ValueError):
     def __init__(self, message: str, *, path: str = "") -> None:
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
+
+
+def without_extra(what: str, extra: str, *, path: str = "") -> ConfigError:
+    """What is said when a package is missing that an extra of `ctxkit-core` brings."""
+    install = f"install ctxkit-core with the extra {extra} (in a clone: pip install '.[{extra}]')"
+    return ConfigError(f"{what}: {install}", path=path)
 
 
 class UnknownPluginError(ConfigError, LookupError):

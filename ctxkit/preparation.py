@@ -360,7 +360,8 @@ def _budget(given: Budget | Mapping[str, Any] | None, model: str | None) -> Budg
     if given is None and model is not None:
         return Budget.for_model(model)
     if not isinstance(given, Mapping):
-        shown = f"{given!r:.60}"
+        instead = "; or give model=, whose window it is then" if given is None else ""
+        shown = f"{given!r:.60}{instead}"
         raise ConfigError(
             f"a budget is a Budget or a table such as {{'window': 8000}}, not {shown}", path="budget"
         )

@@ -13,6 +13,9 @@ from ctxkit.models.models import ModelCall
 
 __all__ = ["EditReport", "FailureReport", "ModelCallReport", "RegionReport", "Report"]
 
+NO_LIMIT = 900_000_000
+"""Tokens above which a limit is none, and is not told to people: no model has so many."""
+
 
 class _Told(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -108,7 +111,8 @@ class Report(_Told):
 
     def __str__(self) -> str:
         """The report in a few lines, for a log."""
-        size = f"{self.tokens_before:,} -> {self.tokens_after:,} of {self.limit:,} tokens"
+        limit = f" of {self.limit:,}" if self.limit < NO_LIMIT else ""
+        size = f"{self.tokens_before:,} -> {self.tokens_after:,}{limit} tokens"
         lines = [f"{self.format}: {size}; {self.trigger}"]
         for edit in self.edits:
             saved = f", {edit.tokens_before:,} -> {edit.tokens_after:,} {edit.handle}" if edit.handle else ""

@@ -33,6 +33,7 @@ from ctxkit.report import EditReport, FailureReport, RegionReport, Report
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests" / "data" / "api.json"
 PAGE = (ROOT / "docs" / "api-stability.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
 WRITE = bool(os.environ.get("CTXKIT_WRITE"))
 MODULES = ("ctxkit", "ctxkit.testing")
 MADE_BY_CTXKIT = (
@@ -57,6 +58,7 @@ def api() -> Tree:
     told = (Report, EditReport, FailureReport, RegionReport)
     return {
         **{name: _module(name) for name in MODULES},
+        "other modules": dict(_other_modules()),
         "entry point groups": [GROUP, STRATEGIES],
         "hooks": {
             name: _signature(value) for name, value in vars(Hooks).items() if name.startswith("ctxkit_")
@@ -75,6 +77,14 @@ def api() -> Tree:
 def _module(name: str) -> Tree:
     module = importlib.import_module(name)
     return {each: _described(getattr(module, each)) for each in module.__all__}
+
+
+def _other_modules() -> Iterator[tuple[str, Tree]]:
+    """What the reference lists of other modules, but for those that may still change."""
+    for name, told in re.findall(r"^\| \[(ctxkit\.[\w.]+)\]\([^)]+\) \| (.+) \|$", REFERENCE, re.MULTILINE):
+        if name not in MODULES and "may still change" not in told:
+            module = importlib.import_module(name)
+            yield name, {each: _described(getattr(module, each)) for each in re.findall(r"`(\w+)`", told)}
 
 
 def _described(value: Any) -> Any:
@@ -249,6 +259,7 @@ def test_the_snapshot_holds_what_the_page_calls_stable() -> None:
         "services": "2: Services",
     }
     assert "--examples" in held["commands"]["ctxkit plugin check"]
+    assert "input_filter" in held["other modules"]["ctxkit.openai_agents"]["CtxkitSession"]["has"]
 
 
 def test_nothing_in_the_snapshot_is_told_by_address() -> None:

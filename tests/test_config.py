@@ -299,7 +299,8 @@ def test_a_dict_that_contains_itself_is_refused() -> None:
 
 def test_yaml_without_pyyaml_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    assert "pip install 'ctxkit-core[yaml]'" in str(_error(_file(tmp_path, "a.yaml", YAML)))
+    told = "YAML needs PyYAML: install ctxkit-core with the extra yaml (in a clone: pip install '.[yaml]')"
+    assert told in str(_error(_file(tmp_path, "a.yaml", YAML)))
 
 
 def test_what_is_no_source_is_refused() -> None:

@@ -219,6 +219,41 @@ def test_every_built_in_has_its_page() -> None:
     assert kinds == set(re.findall(r"\(strategies/([\w-]+)\.md\)", index))
 
 
+def test_the_index_lists_every_guide() -> None:
+    listed = set(re.findall(r"\(guides/([\w-]+)\.md\)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    assert listed == {page.stem for page in (DOCS / "guides").glob("*.md")}
+
+
+def _reference() -> dict[str, set[str]]:
+    """The rows of the reference: what they are of, and all names in them."""
+    lines = (DOCS / "reference.md").read_text(encoding="utf-8").splitlines()
+    rows = [(re.match(r"\| (?:`(\w+)`|\[(ctxkit\.[\w.]+)\])", line), line) for line in lines]
+    return {found[1] or found[2]: set(re.findall(r"`(\w+)", line)) for found, line in rows if found}
+
+
+def test_the_reference_lists_what_the_docs_import() -> None:
+    reference = _reference()
+    unlisted = [
+        (name_of(page), module, name)
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "python"
+        for module, names in re.findall(
+            r"^ *from (ctxkit(?:\.[\w.]+)?) import ([\w, ]+)", block.text, re.MULTILINE
+        )
+        for name in names.split(", ")
+        if name not in (reference if module == "ctxkit" else reference.get(module, ()))
+    ]
+    assert not unlisted
+
+
+@pytest.mark.parametrize("name", ["ContextManager", "Session"])
+def test_the_reference_lists_what_a_conversation_does(name: str) -> None:
+    reference = _reference()
+    there = {each for each in dir(getattr(ctxkit, name)) if not each.startswith("_")}
+    assert there <= reference[name] | reference["ContextManager"]
+
+
 WITHOUT_PLUGINS = """
 import sys
 from ctxkit import hooks
@@ -249,6 +284,12 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
         )
     else:
         assert shown == done.stdout, "run `make shown`"
+
+
+def test_nothing_is_installed_by_a_name_that_is_not_on_the_index_yet() -> None:
+    for page in PAGES:
+        found = re.findall(r"pip install +[\"']?ctxkit[\w-]*", page.read_text(encoding="utf-8"))
+        assert not found, name_of(page)
 
 
 def test_docs_name_no_place_of_this_machine() -> None:

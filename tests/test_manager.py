@@ -539,8 +539,10 @@ def test_chat_has_its_system_text_in_the_list() -> None:
 
 def test_without_a_budget_the_model_decides() -> None:
     assert ContextManager("openai-chat", model="gpt-5").budget.limit == 272_000
-    with pytest.raises(ConfigError, match="budget"):
+    with pytest.raises(ConfigError, match="not None; or give model=, whose window it is then"):
         ContextManager("openai-chat")
+    with pytest.raises(ConfigError, match="not 8000$"):
+        ContextManager("openai-chat", 8_000)  # type: ignore[arg-type]
 
 
 def test_leading_system_text_is_system_whatever_region_is_named() -> None:

@@ -13,7 +13,7 @@ from ctxkit.cli.outputs import say
 from ctxkit.cli.plugin_process import Examination, examined
 from ctxkit.cli.plugin_view import summary_of
 from ctxkit.cli.render import Style, plain
-from ctxkit.errors import ConfigError
+from ctxkit.errors import without_extra
 from ctxkit.registry import STRATEGIES, strategy_class
 from ctxkit.scaffold import named_in
 
@@ -69,7 +69,7 @@ def _seconds(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """0 when every promise is kept, 1 when one is broken or the examination did not come to its end."""
     if not find_spec("hypothesis"):
-        raise ConfigError("checking needs Hypothesis: pip install 'ctxkit-core[testing]'")
+        raise without_extra("checking needs Hypothesis", "testing")
     folder = _folder(args.target)
     points = named_in(folder) if folder else _installed(args.target)
     style = Style.of(sys.stdout)

@@ -214,7 +214,9 @@ class View:
         """
         own = {pin.unit for pin in self.state.pins if pin.by == by}
         held = sum(item.tokens for item in self.state.items if item.unit in own)
-        held += sum(self.count(each.line) for each in active_facts(self.state.facts).values() if each.by == by)
+        held += sum(
+            self.count(each.line) for each in active_facts(self.state.facts).values() if each.by == by
+        )
         free = sum(unit.tokens for unit in self.within("").free())
         beside = self.budget.target(self._held - held) - (self.tokens - free)
         return max(0, min(int(self.budget.limit * share) - held, beside))

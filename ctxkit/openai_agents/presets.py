@@ -33,11 +33,13 @@ PROMPT_TOKENS = 40
 class TrimmingSession(CtxkitSession):
     """A session of which the model sees the last `max_turns` turns: `sliding-window`, started by the number of turns.
 
-    A turn is a message of the user and all up to the next one. Older turns are left out of what is read, whole; other
-    than in the cookbook they stay on record, and `get_full_history` has them.
+    A turn is a message of the user and all up to the next one. The question of a run comes on top of them, since the
+    runner puts it behind what it has read. Older turns are left out of what is read, whole; other than in the cookbook
+    they stay on record, and `get_full_history` has them.
 
     Args:
-        session_id, store, settings: as in `CtxkitSession`. Without `budget` and `model` tokens do not count.
+        session_id, store, settings: as in `CtxkitSession`, but for the strategy, which it has. Without `budget` and
+            `model` tokens do not count.
         max_turns: how many turns stay.
 
     Raises:
@@ -47,6 +49,8 @@ class TrimmingSession(CtxkitSession):
     def __init__(
         self, session_id: str, max_turns: int = 8, *, store: Store | str | None = None, **settings: Any
     ) -> None:
+        _check_turns(max_turns=max_turns)
+        _check_free(settings, "strategy")
         settings["budget"] = _budget(settings, context_limit=max_turns)
         strategy = {"kind": "sliding-window", "keep_turns": max_turns}
         super().__init__(session_id, store, strategy=strategy, **settings)
@@ -73,7 +77,8 @@ class SummarizingSession(CtxkitSession):
     - The turns that were summarised stay on record, and `get_full_history` has them in front of the pair.
 
     Args:
-        session_id, store, settings: as in `CtxkitSession`. Without `budget` and `model` tokens do not count.
+        session_id, store, settings: as in `CtxkitSession`, but for the strategy, which it has. Without `budget` and
+            `model` tokens do not count.
         keep_last_n_turns: turns that stay word for word.
         context_limit: turns that may be there before a summary is made.
         summarizer: a function of a `ctxkit.Question` that gives the text, plain or async. Without one the summary is
@@ -93,6 +98,8 @@ class SummarizingSession(CtxkitSession):
         store: Store | str | None = None,
         **settings: Any,
     ) -> None:
+        _check_turns(keep_last_n_turns=keep_last_n_turns, context_limit=context_limit)
+        _check_free(settings, "strategy", "ask")
         if not 0 <= keep_last_n_turns <= context_limit or not context_limit:
             raise ConfigError(
                 f"keep_last_n_turns ({keep_last_n_turns}) is from 0 to context_limit, and that ({context_limit}) is 1 or more",
@@ -124,6 +131,23 @@ class SummarizingSession(CtxkitSession):
         assert self._session is not None
         meter = self._session.preparation.history.setting.meter
         return [each for row in super()._rows(state) for each in _as_pair(row, meter)]
+
+
+def _check_turns(**given: object) -> None:
+    """Refuse what is no number of turns."""
+    for name, turns in given.items():
+        if isinstance(turns, int) and not isinstance(turns, bool) and turns >= (name == "max_turns"):
+            continue
+        least = "1 or more" if name == "max_turns" else "0 or more"
+        store = f"; a store is given by its name, store={turns!r:.80}" if isinstance(turns, str) else ""
+        raise ConfigError(f"a number of turns is {least}, not {turns!r:.60}{store}", path=name)
+
+
+def _check_free(settings: Mapping[str, Any], *names: str) -> None:
+    """Refuse settings that a preset has of its own."""
+    for name in names:
+        if settings.get(name) is not None:
+            raise ConfigError("this session has its own; CtxkitSession is the one that takes any", path=name)
 
 
 def _as_pair(row: Row, meter: Meter) -> tuple[Row, ...]:

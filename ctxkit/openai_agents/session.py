@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from ctxkit.core.edits import Strip
 from ctxkit.core.state import State
@@ -68,6 +69,7 @@ class CtxkitSession(Closing):
     ) -> None:
         self.session_id = checked_id(session_id)
         self.session_settings = _settings(session_settings)
+        settings = _without_format(settings)
         Preparation.of({"format": FORMAT, **settings})  # so that a wrong setting is told here
         self._store = store if store is not None else MemoryStore()
         self._background, self._snapshots = background, snapshots
@@ -76,6 +78,28 @@ class CtxkitSession(Closing):
         self._calls: ModelCalls | None = None
         self._is_filtered = False
         self._opening = asyncio.Lock()
+
+    @classmethod
+    def from_config(
+        cls,
+        session_id: str,
+        source: str | Path | Mapping[str, Any],
+        store: Store | str | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A session as a config file or a dict says, its `store` too unless one is given; `settings` win.
+
+        `format` may be left out there: it is `openai-responses`.
+
+        Raises:
+            ConfigError: the file cannot be read, or a setting in it cannot be right.
+        """
+        from ctxkit.config import load
+
+        config = load(source)
+        said = {name: value for name, value in config.settings().items() if name in config.model_fields_set}
+        where = store if store is not None else config.store
+        return cls(session_id, store=where, **{**said, **settings})
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session_id}>"
@@ -295,6 +319,17 @@ class CtxkitSession(Closing):
     def _rows(self, state: State) -> list[Row]:
         """How a state is given to a model."""
         return rows_of(state, provider(FORMAT))
+
+
+def _without_format(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings without the format, which is that of the SDK's items."""
+    if settings.get("format", FORMAT) != FORMAT:
+        raise ConfigError(
+            f"the items of the Agents SDK are of the format {FORMAT}, not {settings['format']!r:.60}, whatever model "
+            "answers; leave it out",
+            path="format",
+        )
+    return {name: value for name, value in settings.items() if name != "format"}
 
 
 def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSettings | None:

@@ -170,6 +170,8 @@ def span_from(told: Sequence[int]) -> range:
 LONGEST_SPAN = 10_000_000
 """More messages than any session has."""
 
+LARGEST_ID = 2**53
+
 
 def item_json(item: Item) -> Json:
     """An item, without what is as usual."""
@@ -187,7 +189,7 @@ def item_json(item: Item) -> Json:
 def item_from(told: Mapping[str, Any]) -> Item:
     """The item that `item_json` wrote; raises what `changed` raises."""
     _check(all(isinstance(told.get(name, 0), int) for name in ("id", "unit", "turn", "tokens")))
-    _check(isinstance(told["region"], str))
+    _check(isinstance(told["region"], str) and abs(told["id"]) <= LARGEST_ID)
     return Item(
         id=told["id"],
         raw=told["raw"],
@@ -236,6 +238,7 @@ def _plain(value: Any) -> Json:
 
 
 def _fact(told: Mapping[str, Any]) -> Fact:
+    _check(all(isinstance(told.get(name, ""), str) for name in ("key", "value", "subject", "by")))
     return Fact(**{**told, "source": tuple(told.get("source", ()))})
 
 

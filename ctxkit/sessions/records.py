@@ -210,9 +210,7 @@ def _step_from(kind: str, told: Mapping[str, Any], before: State) -> Step:
     return Step(
         kind,
         state,
-        arrived=tuple(
-            new[each] if isinstance(each, int) else item_from(each) for each in arrived
-        ),
+        arrived=tuple(new[each] if isinstance(each, int) else item_from(each) for each in arrived),
         kept=kept_from(told.get("kept", ())),
         past=past_from(told["past"]) if "past" in told else None,
         popped=told.get("popped"),
@@ -289,9 +287,7 @@ def _trimmed(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def kept_from(told: Any) -> Handles:
     """The handles that `kept_json` wrote."""
-    return tuple(
-        (handle, Kept(tuple(map(span_from, spans)), *texts)) for handle, spans, *texts in told
-    )
+    return tuple((handle, Kept(tuple(map(span_from, spans)), *texts)) for handle, spans, *texts in told)
 
 
 def past_json(past: Past) -> Json:

@@ -452,3 +452,11 @@ def test_a_package_that_names_nothing(
 @pytest.mark.parametrize("option", [("--examples", "0"), ("--timeout", "0"), ("--timeout", "inf")])
 def test_no_examples_or_no_time_is_a_usage_error(option: tuple[str, str]) -> None:
     assert main(["plugin", "check", "drop-oldest", *option]) == 2
+
+
+def test_what_checking_needs_is_named_by_its_extra(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxkit.cli.plugin.find_spec", lambda name: None)
+    assert main(["plugin", "check", "drop-oldest"]) == 2
+    assert "install ctxkit-core with the extra testing (in a clone: pip install" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -249,6 +250,70 @@ def test_rm_asks_unless_told_not_to(run: Run, positions: list[int]) -> None:
     assert "--yes deletes without asking" in err
     assert run("rm", "shop/7", "--yes")[:2] == (0, f"deleted: shop/7, {positions[-1] + 3} records\n")
     assert run("ls")[1] == ""
+
+
+def _damaged(address: str, id: str) -> None:
+    """Make the last record of a session unreadable."""
+
+    async def damage() -> None:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            await store.rewrite(id, {len(await store.read(id)): b"{"})
+
+    asyncio.run(damage())
+
+
+def test_rm_deletes_what_cannot_be_read_and_says_what_stays(
+    run: Run, positions: list[int], address: str
+) -> None:
+    _damaged(address, "shop/7")
+    code, out, err = run("rm", "shop/7", "--yes")
+    assert (code, out) == (0, f"deleted: shop/7, {positions[-1] + 3} records\n")
+    assert err.startswith("ctxkit: shop/7: what is under it is not known, and stays: record ")
+    assert run("ls")[1] == ""
+
+
+def test_gc_and_verify_go_on_behind_what_cannot_be_read(run: Run, positions: list[int], address: str) -> None:
+    async def beside() -> None:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            await filled(store, "shop/8")
+
+    asyncio.run(beside())
+    _damaged(address, "shop/7")
+    code, out, err = run("gc", "--days", "0")
+    assert (code, out) == (3, "shop/8: only its facts in force are left\n")
+    assert err.startswith("ctxkit: shop/7: record ")
+    assert err.count("\n") == 1
+    code, out, err = run("verify")
+    assert code == 1
+    assert [line.split()[:2] for line in out.splitlines()] == [["shop/7", "1"], ["shop/8", "all"]]
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000 + b"\n", b'{"a":' * 100_000 + b"\n", b"\xff\xfe\n", b"9" * 9_999 + b"\n"]
+)
+def test_import_refuses_what_nobody_can_read(run: Run, address: str, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "log.jsonl").write_bytes(content)
+    code, out, err = run("import", str(tmp_path / "log.jsonl"))
+    assert (code, out) == (3, "")
+    assert "line 1 of the file cannot be read" in err
+
+
+@pytest.mark.parametrize("content", [b"\xff\x00\x9f" * 16, b"no key at all\n", "é".encode()])
+def test_a_key_file_that_holds_no_keys_is_told(
+    run: Run, positions: list[int], tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "keys").write_bytes(content)
+    code, out, err = run("ls", "--key-file", str(tmp_path / "keys"))
+    assert (code, out) == (2, "")
+    assert "keys holds no keys in base64, one a line" in err
+
+
+def test_a_time_that_no_calendar_has_is_shown_as_it_is(run: Run, positions: list[int], address: str) -> None:
+    with sqlite3.connect(address.removeprefix("sqlite:")) as connection:
+        connection.execute("UPDATE ctxkit_sessions SET touched = 1e300")
+    connection.close()
+    code, out, _ = run("ls")
+    assert (code, out.split()[-1]) == (0, "1e+300")
 
 
 def test_gc_leaves_the_facts_of_what_is_old(run: Run, positions: list[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -21,8 +21,9 @@ from ctxkit.sessions.compacting import NAME
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store
+from tests.sessions.failing import Flaky
 
-__all__ = ["Flaky", "SessionMachine"]
+__all__ = ["WORDS", "WORKERS", "SessionMachine"]
 
 T = TypeVar("T")
 WORKERS = st.integers(0, 1)
@@ -30,37 +31,6 @@ PAUSES = st.sampled_from([0.0, 0.0, 0.0003, 0.001, 0.003])
 WORDS = st.sampled_from(
     ["bicycle", "invoice W0000182", "Tuesday at 14:30", "我对花生过敏", "total 1,250.00 EUR"]
 )
-
-
-class Flaky:
-    """A store that fails as it is told.
-
-    Attributes:
-        fails: how the next appends fail, the last first: "before" they are carried out, or "after"; "" is none.
-        gives_away: whether everybody gets the lease who asks, as when those of others have run out.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.fails: list[str] = []
-        self.gives_away = False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def append(
-        self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
-    ) -> int:
-        when = self.fails.pop() if self.fails else ""
-        if when == "before":
-            raise StoreError("the line is down", session=session)
-        position = await self._store.append(session, bodies, after=after, key=key, limited=limited)
-        if when == "after":
-            raise StoreError("the answer was lost", session=session)
-        return position
-
-    async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
-        return self.gives_away or await self._store.lease(session, name, holder, seconds)
 
 
 class SessionMachine(RuleBasedStateMachine):
@@ -415,6 +385,7 @@ class SessionMachine(RuleBasedStateMachine):
             assert session._log.book == log.book
             assert list(session._history.undoable) == list(log.history.undoable)
             assert session._history.archive.kept == log.history.archive.kept
+            assert [*session._history.archive.past] == [*log.history.archive.past]
 
     @invariant()
     def everything_is_there_once_and_in_order(self) -> None:

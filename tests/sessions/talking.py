@@ -6,7 +6,8 @@ Run as a program it adds messages by several tasks, through two `Session`s, a li
     run-1.0/0
     run-1.2/0
 
-which is the key of the message: `run-1.2/0` is the first of task 2. The last two arguments are the number of tasks, and
+which is the key of the message: `run-1.2/0` is the first of task 2. Two addresses with a comma between them are those of
+a hot store and its archive, to which everything moves all the time. The last two arguments are the number of tasks, and
 of the messages of each; without the last it goes on until it is killed.
 """
 
@@ -23,13 +24,22 @@ from ctxkit.sessions.log import Log
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores import open_store
+from ctxkit.sessions.stores.tiered import TieredStore
 
-__all__ = ["add_again", "said", "talk_in"]
+__all__ = ["add_again", "open_at", "said", "talk_in"]
 
 BUDGET = Budget(window=1_500, reply=100, min_gain=0)
 WORKERS = 2
 PAUSE = 2
-"""A request or a compaction comes after so many messages of a task that makes them."""
+"""A request, a compaction or a move comes after so many messages of a task that makes them."""
+
+
+def open_at(address: str) -> Store:
+    """The store at an address; the two stores at two, as one."""
+    hot, _, archive = address.partition(",")
+    if not archive:
+        return open_store(hot)
+    return TieredStore(open_store(hot), open_store(archive), idle_s=-1.0)
 
 
 async def said(store: Store, id: str) -> dict[str, list[int]]:
@@ -76,12 +86,12 @@ async def talk_in(store: Store, id: str, run: str, tasks: int, times: int | None
 
 
 async def _talk(address: str, id: str, run: str, tasks: int, times: int | None) -> None:
-    async with open_store(address) as store:
+    async with open_at(address) as store:
         await talk_in(store, id, run, tasks, times)
 
 
 async def _talk_on(session: Session, name: str, task: int, times: int | None) -> None:
-    """Task 0 compacts, task 1 prepares requests; the others only talk."""
+    """Task 0 compacts, task 1 prepares requests, task 2 moves to an archive if there is one; the others only talk."""
     for number in itertools.count() if times is None else range(times):
         await _say(session, name, number)
         print(f"{name}/{number}", flush=True)
@@ -89,6 +99,8 @@ async def _talk_on(session: Session, name: str, task: int, times: int | None) ->
             await session.compact()
         if number % PAUSE == PAUSE - 1 and task == 1:
             await session.prepare()
+        if number % PAUSE == PAUSE - 1 and task == 2 and isinstance(session.store, TieredStore):
+            await session.store.move_idle()
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.sessions.stores import open_store
 from ctxkit.sessions.stores.memory import MemoryStore
+from ctxkit.sessions.stores.tiered import TieredStore
 from tests.sessions import talking
 from tests.sessions.crashing import ROOT
 
@@ -26,7 +26,12 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:{tmp_path / 'sessions.db'}"
 
 
-@pytest.mark.parametrize("kind", ["sqlite_url", "redis_url", "postgres_url"])
+@pytest.fixture
+def tiered_url(tmp_path: Path, redis_url: str) -> str:
+    return f"{redis_url},sqlite:{tmp_path / 'archive.db'}"
+
+
+@pytest.mark.parametrize("kind", ["sqlite_url", "redis_url", "postgres_url", "tiered_url"])
 async def test_tasks_and_processes_lose_nothing(kind: str, request: pytest.FixtureRequest) -> None:
     address, id = request.getfixturevalue(kind), uuid.uuid4().hex
     runs = [f"run-{number}" for number in range(PROCESSES)]
@@ -41,11 +46,13 @@ async def test_tasks_and_processes_lose_nothing(kind: str, request: pytest.Fixtu
         for run in runs
     ]
     assert [(each.communicate(timeout=600)[1], each.returncode) for each in running] == [(b"", 0)] * PROCESSES
-    async with open_store(address) as store:
+    async with talking.open_at(address) as store:
         assert await talking.said(store, id) == {
             f"{run}.{task}": [*range(TIMES)] for run in runs for task in range(TASKS)
         }
         assert b'"kind":"compaction"' in b"".join(await store.read(id))
+        if isinstance(store, TieredStore):
+            assert await store._archive.read(id)
         await store.delete(id)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,12 +16,9 @@ from ctxkit.history import Added, Step
 from ctxkit.preparation import Preparation
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
-from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import Record, record_bytes, record_from, to_bytes
-from ctxkit.sessions.stores.memory import MemoryStore
 from ctxkit.testing import Payload, conversations
 
-LOGS = Path(__file__).parent / "data"
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -117,9 +113,7 @@ async def _both(payload: Payload, share: float):  # type: ignore[no-untyped-def]
 def test_a_pin_and_what_ends_it() -> None:
     preparation = Preparation("openai-chat", Budget(window=1000), "hybrid")
     history = preparation.history
-    history.do(
-        lambda: history.adding(Added([{"role": "user", "content": "hi"}]))
-    )
+    history.do(lambda: history.adding(Added([{"role": "user", "content": "hi"}])))
     before = history.state
     step = history.editing(Pin((0,), 5, by=USER))
     read = record_from(record_bytes(Record("edit", 1.0, step), before), before, session="s")
@@ -148,28 +142,3 @@ def test_a_record_that_does_not_fit_is_told(change: object) -> None:
     told = {"v": 1, "kind": "items", "at": 1.0, "step": {"change": change, "arrived": [3]}}
     with pytest.raises(SessionError, match="does not fit what is before it"):
         record_from(to_bytes(told), State(), session="s")
-
-
-@pytest.mark.parametrize("path", sorted(LOGS.glob("v*.jsonl")), ids=lambda path: path.stem)
-async def test_logs_of_every_version_are_read(path: Path) -> None:
-    """A log as an earlier ctxkit wrote it, and what it came to then (`v1.expected.json`)."""
-    expected = json.loads(path.with_suffix(".expected.json").read_text(encoding="utf-8"))
-    store = MemoryStore()
-    await store.append(
-        "old", [line.encode() for line in path.read_text(encoding="utf-8").splitlines()], after=0
-    )
-    preparation = Preparation("openai-chat", Budget(window=700, reply=100), "hybrid")
-    log = Log(store, "old", preparation.history, preparation.provider, lambda: 0.0)
-    await log.open()
-    state = preparation.history.state
-    assert preparation.history.entries(state) == expected["messages"]
-    assert [fact.line for fact in state.facts] == expected["facts"]
-    assert log.book.names == expected["names"]
-    assert sorted(log.book.drafts) == expected["drafts"]
-    assert len(preparation.history.undoable) == expected["undoable"]
-
-
-def test_there_is_a_log_of_each_version() -> None:
-    from ctxkit.sessions.records import VERSION
-
-    assert {path.stem for path in LOGS.glob("v*.jsonl")} == {f"v{number}" for number in range(1, VERSION + 1)}

@@ -105,7 +105,9 @@ async def test_a_handle_as_it_stands_in_a_stub_gives_the_originals_in_pages() ->
     for original in await session.original(handle):
         if isinstance(original["content"], str):
             assert original["content"][:25] in read
-    assert re.search(r"messages\[0\], turn 1, Ann \(user\) at [-\d]+ [\d:]+:\nLook at ticket TCK-00000\.", read)
+    assert re.search(
+        r"messages\[0\], turn 1, Ann \(user\) at [-\d]+ [\d:]+:\nLook at ticket TCK-00000\.", read
+    )
 
 
 async def test_a_long_original_is_read_to_its_end_without_a_character_lost() -> None:

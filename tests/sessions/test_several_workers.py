@@ -9,7 +9,17 @@ from typing import Any, Literal
 
 import pytest
 
-from ctxkit import Budget, ConfigError, ConversationError, MemoryStore, Plan, Services, Session, SessionError, View
+from ctxkit import (
+    Budget,
+    ConfigError,
+    ConversationError,
+    MemoryStore,
+    Plan,
+    Services,
+    Session,
+    SessionError,
+    View,
+)
 from ctxkit.core.provider import Entry
 from ctxkit.sessions.verifying import verify
 from ctxkit.strategy import CompressionStrategy
@@ -285,7 +295,10 @@ def test_an_answer_that_was_discarded_cannot_be_delivered() -> None:
     ("settings", "told"),
     [
         ({}, "format: which wire format"),
-        ({"format": "openai-chat", "bugdet": {}}, "bugdet: there is no setting 'bugdet'; did you mean budget?"),
+        (
+            {"format": "openai-chat", "bugdet": {}},
+            "bugdet: there is no setting 'bugdet'; did you mean budget?",
+        ),
     ],
 )
 def test_a_setting_that_is_none_is_named(settings: dict[str, Any], told: str) -> None:

@@ -9,14 +9,17 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ctxkit.errors import ConfigError, ConflictError, StoreError
+from ctxkit.errors import ConfigError, ConflictError, SessionError, StoreError
+from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Limits, Store
 from ctxkit.sessions.stores.sqlite import SQLiteStore
+from ctxkit.sessions.verifying import verify
 from ctxkit.testing import StoreSuite
 
 
@@ -240,6 +243,153 @@ async def test_a_closed_store_says_so(path: Path) -> None:
     with pytest.raises(StoreError, match="the store was closed; open another"):
         await store.read("s")
     assert [each.name for each in path.parent.iterdir()] == ["sessions.db"]
+
+
+async def _laid_out(path: Path) -> None:
+    """A session with a checkpoint, and one beside it."""
+    async with SQLiteStore(path) as store:
+        await store.append("s", [b"one", b"two", b"three", b"four"], after=0, key="k")
+        await store.save_checkpoint("s", 3, b"checkpoint")
+        await store.append("t", [b"other"], after=0)
+
+
+def _by_hand(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+READ, APPEND, CHECKPOINT, LIST = "read", "append", "checkpoint", "sessions"
+
+
+@pytest.mark.parametrize(
+    ("statement", "fails", "told"),
+    [
+        ("UPDATE ctxkit_records SET body = 'text' WHERE position = 2", {READ}, "record 2 is no bytes"),
+        ("UPDATE ctxkit_records SET body = 7 WHERE position = 4", {READ}, "record 4 is no bytes"),
+        (
+            "UPDATE ctxkit_records SET body = CAST(x'ff' AS TEXT) WHERE position = 1",
+            {READ},
+            "record 1 is no bytes",
+        ),
+        ("DELETE FROM ctxkit_records WHERE session = 's' AND position = 1", {READ}, "record 1 is missing"),
+        ("DELETE FROM ctxkit_records WHERE session = 's' AND position = 2", {READ}, "record 2 is missing"),
+        (
+            "DELETE FROM ctxkit_records WHERE session = 's' AND position = 4",
+            {READ, APPEND},
+            "is missing|is at position 3",
+        ),
+        ("DELETE FROM ctxkit_records WHERE session = 's'", {READ, APPEND}, "is missing|is at position 0"),
+        (
+            "UPDATE ctxkit_sessions SET position = 3 WHERE id = 's'",
+            {READ, APPEND},
+            "more records than the 3|should have 3 records",
+        ),
+        (
+            "UPDATE ctxkit_sessions SET position = 9 WHERE id = 's'",
+            {READ, APPEND},
+            "record 5 is missing|should have 9 records",
+        ),
+        (
+            "UPDATE ctxkit_sessions SET position = 2 WHERE id = 's'",
+            {READ, APPEND, CHECKPOINT},
+            "more records than the 2|should have 2 records|beyond the log",
+        ),
+        (
+            "DELETE FROM ctxkit_sessions WHERE id = 's'",
+            {READ, APPEND, CHECKPOINT},
+            "more records than the 0|should have 0 records|beyond the log",
+        ),
+        (
+            "UPDATE ctxkit_sessions SET position = 'x' WHERE id = 's'",
+            {READ, APPEND, CHECKPOINT, LIST},
+            "its position, size or time is no number",
+        ),
+        (
+            "UPDATE ctxkit_sessions SET size = 'x', touched = 'y' WHERE id = 's'",
+            {READ, APPEND, CHECKPOINT, LIST},
+            "its position, size or time is no number",
+        ),
+        (
+            "UPDATE ctxkit_checkpoints SET body = 'x'",
+            {CHECKPOINT},
+            "its checkpoint at position 3 is no bytes",
+        ),
+        ("UPDATE ctxkit_checkpoints SET position = 5", {CHECKPOINT}, "its checkpoint at position 5"),
+    ],
+)
+async def test_a_session_that_was_altered_by_hand_is_told_and_can_be_deleted(
+    path: Path, statement: str, fails: set[str], told: str
+) -> None:
+    await _laid_out(path)
+    _by_hand(path, statement)
+    async with SQLiteStore(path) as store:
+        calls: dict[str, Callable[[], Awaitable[object]]] = {
+            READ: lambda: store.read("s"),
+            CHECKPOINT: lambda: store.checkpoint("s"),
+            LIST: store.sessions,
+            APPEND: lambda: store.append("s", [b"five"], after=4),
+        }
+        for name, call in calls.items():
+            if name not in fails:
+                await call()
+                continue
+            with pytest.raises(
+                SessionError, match=f"session 's' was altered in its file: .*({told})"
+            ) as raised:
+                await call()
+            assert type(raised.value) is SessionError
+            assert raised.value.session == "s"
+        await store.delete("s")
+        assert [each.id for each in await store.sessions()] == ["t"]
+        assert await store.append("s", [b"anew"], after=0) == 1
+        assert await store.read("s") == [b"anew"]
+
+
+async def test_a_rewrite_of_a_record_that_is_missing_is_told(path: Path) -> None:
+    await _laid_out(path)
+    _by_hand(path, "DELETE FROM ctxkit_records WHERE session = 's' AND position = 2")
+    async with SQLiteStore(path) as store:
+        with pytest.raises(SessionError, match="record 2 is missing"):
+            await store.rewrite("s", {1: b"new", 2: b"new"})
+        assert await store.read("s", upto=1) == [b"one"]
+
+
+async def test_a_session_with_a_hole_is_not_opened_and_verify_finds_the_hole(path: Path) -> None:
+    settings: dict[str, Any] = {"format": "openai-chat", "budget": {"window": 4_000}}
+    async with SQLiteStore(path) as store:
+        session = await Session.open("s", store, **settings)
+        for number in range(5):
+            await session.add({"role": "user", "content": f"{number}"})
+    _by_hand(path, "DELETE FROM ctxkit_records WHERE session = 's' AND position = 3")
+    async with SQLiteStore(path) as store:
+        with pytest.raises(SessionError, match="record 3 is missing"):
+            await Session.open("s", store, **settings)
+        assert [each.position for each in (await verify(store, "s")).findings] == [3]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM ctxkit_schema",
+        "UPDATE ctxkit_schema SET version = 'x'",
+        "UPDATE ctxkit_schema SET version = 0",
+        "INSERT INTO ctxkit_schema VALUES (1)",
+    ],
+)
+async def test_a_file_that_does_not_tell_its_version_is_refused_and_left_alone(
+    path: Path, statement: str
+) -> None:
+    await _laid_out(path)
+    _by_hand(path, statement)
+    async with SQLiteStore(path) as store:
+        with pytest.raises(
+            ConfigError, match="does not tell the version of its schema: the file was altered"
+        ):
+            await store.read("s")
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM ctxkit_records").fetchone() == (5,)
+    connection.close()
 
 
 async def test_a_store_that_was_never_used_makes_no_file(path: Path) -> None:

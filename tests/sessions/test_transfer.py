@@ -6,6 +6,7 @@ import asyncio
 import base64
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from ctxkit import (
     Session,
     SessionError,
     SessionLimitError,
+    StoreError,
 )
+from ctxkit.sessions import appending
 from ctxkit.sessions.transfer import export_log, import_log
 
 BODIES = st.lists(
@@ -151,6 +154,133 @@ def test_what_the_store_does_not_take_leaves_nothing_behind() -> None:
         with pytest.raises(SessionLimitError):
             await import_log(store, io.BytesIO(file))
         assert await store.sessions() == []
+
+    asyncio.run(run())
+
+
+PAGES = 3
+BODIES_OF_PAGES = [b"%d" % number for number in range(150)]
+"""Three pages of an import."""
+
+
+class Told(MemoryStore):
+    """A store that is told at its appends: to be down before or after, once or for good, or to wait for ever."""
+
+    def __init__(self, at: int, what: str) -> None:
+        super().__init__()
+        self.at, self.what, self.calls = at, what, 0
+        self.waits = asyncio.Event()
+
+    async def append(self, session: str, bodies: Sequence[bytes], **more: Any) -> int:
+        number, self.calls = self.calls, self.calls + 1
+        if self.what == "cancelled" and number == self.at:
+            self.waits.set()
+            await asyncio.Event().wait()
+        if self.what == "down" and number >= self.at:
+            raise StoreError("down", session=session)
+        position = await super().append(session, bodies, **more)
+        if self.what == "lost" and number == self.at:
+            raise StoreError("the answer was lost", session=session)
+        return position
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appending, "FIRST_PAUSE_S", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("at", range(PAGES))
+def test_an_answer_that_was_lost_does_not_matter(at: int) -> None:
+    async def run() -> None:
+        store = Told(at, "lost")
+        await import_log(store, io.BytesIO(await exported(await filled(BODIES_OF_PAGES))))
+        assert await store.read("s") == BODIES_OF_PAGES
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("at", range(PAGES))
+def test_an_import_that_is_cancelled_leaves_nothing_and_can_be_made_again(at: int) -> None:
+    async def run() -> None:
+        store = Told(at, "cancelled")
+        file = io.BytesIO(await exported(await filled(BODIES_OF_PAGES)))
+        importing = asyncio.create_task(import_log(store, file))
+        await store.waits.wait()
+        importing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await importing
+        assert await store.sessions() == []
+        file.seek(0)
+        await import_log(store, file)
+        assert await store.read("s") == BODIES_OF_PAGES
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("at", range(PAGES))
+def test_an_import_into_a_store_that_went_down_says_that_a_part_may_be_left(at: int) -> None:
+    async def run() -> None:
+        store = Told(at, "down")
+        with pytest.raises(
+            StoreError, match=r"a part of session 's' may be left \(down\): delete it"
+        ) as raised:
+            await import_log(store, io.BytesIO(await exported(await filled(BODIES_OF_PAGES))))
+        assert str(raised.value.__cause__) == "down"
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("what", ["cancelled", "down", "limit"])
+def test_nobody_elses_session_is_deleted(what: str) -> None:
+    """Not even one that was imported from the same file."""
+
+    async def run() -> None:
+        file = await exported(await filled(BODIES_OF_PAGES))
+        store = Told(-1, "")
+        await import_log(store, io.BytesIO(file))
+        store.at, store.what, store.calls = 0, what, 0
+        if what == "limit":
+            store._limits = Limits(session=10)
+        importing = asyncio.create_task(import_log(store, io.BytesIO(file)))
+        if what == "cancelled":
+            await store.waits.wait()
+            importing.cancel()
+        with pytest.raises((StoreError, ConflictError, asyncio.CancelledError)):
+            await importing
+        assert await store.read("s") == BODIES_OF_PAGES
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_somebody_wrote_behind_half_an_import_stays() -> None:
+    async def run() -> None:
+        store = Told(1, "cancelled")
+        file = await exported(await filled(BODIES_OF_PAGES))
+        importing = asyncio.create_task(import_log(store, io.BytesIO(file)))
+        await store.waits.wait()
+        info = await store.info("s")
+        assert info is not None
+        await MemoryStore.append(store, "s", [b"x"] * 100, after=info.position)
+        importing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await importing
+        assert (await store.read("s"))[-1] == b"x"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 100_000, b'{"v":1e999}', b"\xff", b"9" * 5_000])
+def test_json_that_nobody_can_read_is_told(line: bytes) -> None:
+    async def run() -> None:
+        head, *_ = lines(await exported(await filled([b"one"])))
+        for number, file in enumerate([line + b"\n", head + line + b"\n"], 1):
+            with pytest.raises(SessionError, match=f"line {number} of the file cannot be read"):
+                await imported(file)
 
     asyncio.run(run())
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from ctxkit.errors import ConfigError, ConflictError
+from ctxkit.errors import ConfigError, ConflictError, without_extra
 
 __all__ = ["conflict", "no_such_position", "not_installed", "text_bytes", "wholly"]
 
@@ -36,7 +36,7 @@ def no_such_position(session: str, *, wrong: int, position: int) -> ConflictErro
 
 def not_installed(what: str, extra: str) -> ConfigError:
     """What is said when the package is missing that a store needs."""
-    return ConfigError(f'{what}: pip install "ctxkit-core[{extra}]"', path="store")
+    return without_extra(what, extra, path="store")
 
 
 def text_bytes(text: str) -> bytes:

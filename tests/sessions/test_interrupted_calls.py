@@ -1,0 +1,129 @@
+"""Calls that a crash interrupted: they are run again, or given up, by whoever opens the session next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from ctxkit import ConversationError, MemoryStore, Session
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import OpenCall
+from tests.oracle import violations
+
+IDS = ("c1", "c2", "c3")
+ASK = "Which of W1, W2 and W3 are paid?"
+
+
+def arguments(id: str) -> dict[str, Any]:
+    return {"order": f"W{id[1:]}"}
+
+
+def asked(format: str, ids: Sequence[str] = IDS) -> list[Entry]:
+    """A question, and a step with calls."""
+    if format == "openai-chat":
+        functions = [(id, {"name": "find", "arguments": json.dumps(arguments(id))}) for id in ids]
+        calls = [{"id": id, "type": "function", "function": function} for id, function in functions]
+        step: list[Entry] = [{"role": "assistant", "content": None, "tool_calls": calls}]
+    elif format == "openai-responses":
+        step = [
+            {"type": "function_call", "call_id": id, "name": "find", "arguments": json.dumps(arguments(id))}
+            for id in ids
+        ]
+    elif format == "anthropic":
+        uses = [{"type": "tool_use", "id": id, "name": "find", "input": arguments(id)} for id in ids]
+        step = [{"role": "assistant", "content": uses}]
+    else:
+        made = [{"functionCall": {"id": id, "name": "find", "args": arguments(id)}} for id in ids]
+        return [{"role": "user", "parts": [{"text": ASK}]}, {"role": "model", "parts": made}]
+    return [{"role": "user", "content": ASK}, *step]
+
+
+async def opened(store: MemoryStore, format: str = "openai-chat") -> Session:
+    return await Session.open("s", store, format=format, budget={"window": 4_000, "reply": 200})
+
+
+async def interrupted(format: str = "openai-chat", ids: Sequence[str] = IDS) -> tuple[MemoryStore, Session]:
+    """A session whose worker crashed in the middle of a step, opened again."""
+    store = MemoryStore()
+    await (await opened(store, format)).add(asked(format, ids))
+    return store, await opened(store, format)
+
+
+@pytest.mark.parametrize(
+    ("format", "ids"),
+    [("openai-chat", IDS), ("openai-responses", IDS), ("anthropic", IDS), ("gemini", IDS[:1])],
+)
+async def test_interrupted_calls_are_run_again_in_their_order(format: str, ids: Sequence[str]) -> None:
+    store, session = await interrupted(format, ids)
+    ran: list[str | None] = []
+
+    async def run(call: OpenCall, entry: Entry) -> str:
+        ran.append(call.call.id)
+        assert json.dumps(arguments(str(call.call.id))).strip("{}") in json.dumps(entry).replace('\\"', '"')
+        return f"{call.call.id} is paid"
+
+    assert await session.rerun(run) == len(ids)
+    assert ran == [*ids]
+    assert session.open_calls() == []
+    assert await session.rerun(run) == 0
+    for worker in (session, await opened(store, format)):
+        messages = (await worker.prepare()).messages
+        assert violations(format, messages) == []
+        assert all(json.dumps(messages).count(f"{id} is paid") == 1 for id in ids)
+
+
+async def test_a_tool_that_fails_again_leaves_its_call_open_and_what_was_answered_before() -> None:
+    store, session = await interrupted()
+    down = True
+
+    async def run(call: OpenCall, entry: Entry) -> str:
+        if call.call.id == "c2" and down:
+            raise OSError("no route to the shop")
+        return f"{call.call.id} is paid"
+
+    with pytest.raises(OSError, match="no route to the shop"):
+        await session.rerun(run)
+    again = await opened(store)
+    assert [call.call.id for call in again.open_calls()] == ["c2", "c3"]
+    down = False
+    assert await again.rerun(run) == 2
+    assert [entry["content"] for entry in again.messages[2:]] == [f"{id} is paid" for id in IDS]
+
+
+async def test_a_call_that_is_given_up_has_a_stand_in_for_everybody() -> None:
+    store, session = await interrupted()
+    other = await opened(store)
+    await session.answer("c1", "W1 is paid")
+    await session.close_call("c2", "the shop did not answer")
+    await other.close_call("find", "it was not asked")  # the oldest that is open and has that name
+    assert other.open_calls() == []
+    for worker in (session, other, await opened(store)):
+        messages = (await worker.prepare()).messages
+        assert violations("openai-chat", messages) == []
+        told = {entry["tool_call_id"]: entry["content"] for entry in messages[2:]}
+        assert told == {"c1": "W1 is paid", "c2": "the shop did not answer", "c3": "it was not asked"}
+
+
+async def test_a_call_that_is_not_open_cannot_be_given_up() -> None:
+    store, session = await interrupted()
+    await session.close_call("c1", "given up")
+    position = session.position
+    for name in ("c1", "c4"):
+        for worker in (session, await opened(store)):
+            with pytest.raises(ConversationError, match=f"no call '{name}' is open in session 's'"):
+                await worker.close_call(name, "again")
+    assert session.position == position
+
+
+async def test_the_result_of_a_call_that_was_given_up_takes_the_place_of_its_stand_in() -> None:
+    store, session = await interrupted()
+    for id in IDS:
+        await session.close_call(id, "given up")
+    await session.prepare()
+    await (await opened(store)).add({"role": "tool", "tool_call_id": "c2", "content": "W2 is paid"})
+    messages = (await session.prepare()).messages
+    told = {entry["tool_call_id"]: entry["content"] for entry in messages[2:]}
+    assert told == {"c1": "given up", "c2": "W2 is paid", "c3": "given up"}
