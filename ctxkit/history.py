@@ -37,6 +37,10 @@ REWRITES = ("compaction", "undo", "redo", "pop", "rollback", *ERASES)
 """Kinds of steps after which a compaction that was planned before cannot be taken over as it is."""
 
 
+BROKEN = ": the prompt cache is broken"
+"""Ends what is told of a change in front of what was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A conversation at one moment, and how often it had been compacted or restored by then."""
@@ -211,7 +215,7 @@ class History:
         arrivals = [Arrival(entry, added.region, writer=self._writer(added, entry)) for entry in entries]
         state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
         if self.first_unsent and state.system != self._state.system:
-            announced.append("the system text changed: the prompt cache is broken")
+            announced.append(f"the system text changed{BROKEN}")
         return Step("items", state, arrived=tuple(arrived), announced=(*announced, *normalised))
 
     def _writer(self, added: Added, entry: Entry) -> Writer:
@@ -223,7 +227,7 @@ class History:
         if tools == self._state.tools:
             return None
         state = replace(self._state, tools=tools, tools_tokens=self._meter.count(json_text(tools)))
-        changed = ("the tool schemas changed: the prompt cache is broken",) if self.first_unsent else ()
+        changed = (f"the tool schemas changed{BROKEN}",) if self.first_unsent else ()
         return Step("tools", state, announced=changed)
 
     def editing(self, edit: Edit) -> Step:
@@ -343,7 +347,7 @@ class History:
             state, _, _ = append(kept, since(before, self.archive, now.next_id), self._meter)
         except ProviderFormatError as error:
             raise ConversationError(f"what came since cannot follow what was there: {error}") from error
-        announced = (f"the last compaction was {what}: the prompt cache is broken",)
+        announced = (f"the last compaction was {what}{BROKEN}",)
         return Step(kind, state, announced=announced)
 
     def popping(self) -> Step | None:
@@ -393,7 +397,7 @@ class History:
         )
         handle = self.setting.handle(since_then) if since_then else ""
         left = Kept((range(then.next_id, now.next_id),), "dropped", USER, "rolled back")
-        announced = ("the conversation was rolled back: the prompt cache is broken",)
+        announced = (f"the conversation was rolled back{BROKEN}",)
         return Step("rollback", state, kept=((handle, left),) if handle else (), announced=announced)
 
     def sending(self, state: State) -> Step:
@@ -412,10 +416,11 @@ class History:
             self._announced.append(line)
 
     def announced(self) -> tuple[str, ...]:
-        """What had to be rearranged or broke the prompt cache since this was last asked."""
+        """What had to be rearranged or broke the prompt cache since this was last asked; that it is broken is said once."""
         with self.lock:
             announced, self._announced = tuple(self._announced), []
-            return announced
+        last = max((at for at, line in enumerate(announced) if line.endswith(BROKEN)), default=0)
+        return tuple(line.removesuffix(BROKEN) if at < last else line for at, line in enumerate(announced))
 
     def original(self, handle: str) -> list[Entry]:
         """The entries that a handle stands for, as they arrived; copies.

@@ -541,7 +541,7 @@ def test_without_a_budget_the_model_decides() -> None:
     assert ContextManager("openai-chat", model="gpt-5").budget.limit == 272_000
     with pytest.raises(ConfigError, match="not None; or give model=, whose window it is then"):
         ContextManager("openai-chat")
-    with pytest.raises(ConfigError, match="not 8000$"):
+    with pytest.raises(ConfigError, match=r"not 8000$"):
         ContextManager("openai-chat", 8_000)  # type: ignore[arg-type]
 
 
@@ -585,3 +585,20 @@ def test_what_is_forgotten_is_told_to_the_model() -> None:
     assert "allergy: (withdrawn)" in context.prepare_sync().messages[-2]["content"]
     context.compact()
     assert "penicillin" not in str(context.prepare_sync().messages)
+
+
+@pytest.mark.parametrize("ids", [("a", "b"), ("", "")])
+def test_results_of_one_step_that_come_one_by_one_are_one_content_for_gemini(ids: tuple[str, str]) -> None:
+    def part(kind: str, at: int, **held: Any) -> dict[str, Any]:
+        return {kind: {"name": f"find{at}", **({"id": ids[at]} if ids[at] else {}), **held}}
+
+    context = ContextManager("gemini", Budget(window=1_000))
+    context.add({"role": "user", "parts": [{"text": "x"}]})
+    context.add({"role": "model", "parts": [part("functionCall", at, args={}) for at in (0, 1)]})
+    answers = [part("functionResponse", at, response={"output": at}) for at in (0, 1)]
+    for answer in answers:
+        context.add({"role": "user", "parts": [answer]})
+    request = context.prepare_sync()
+    assert request.messages[-1] == {"role": "user", "parts": answers}
+    assert not provider("gemini").violations(request.messages)
+    assert request.report.normalised == ("the result in messages[3] was put beside the others of its step",)

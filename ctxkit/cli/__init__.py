@@ -37,7 +37,7 @@ BROKEN_PIPE = 141
 
 EXIT_CODES = (
     "exit codes: 0 all fine, 1 a check found something, 2 usage or config error or nothing in IN, "
-    "3 some conversations failed"
+    "3 some conversations, or a store, failed"
 )
 
 

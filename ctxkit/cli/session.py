@@ -20,15 +20,21 @@ HELP = "look into stored sessions, move, tidy and check them"
 
 USAGE, FAILED = 2, 3
 
+EXIT_CODES = (
+    "exit codes: 0 all fine, 1 `verify` found something, 2 usage or config error, or no such session, request or "
+    "message, 3 a store or a log failed"
+)
+
 Action = Callable[[Store, argparse.Namespace], Awaitable[int]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its actions with their options."""
+    parser.epilog = EXIT_CODES
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     for name, (action, options, told) in {**session_ask.ACTIONS, **session_keep.ACTIONS}.items():
         own = actions.add_parser(
-            name, help=told, description=f"{told[0].upper()}{told[1:]}.", epilog=parser.epilog
+            name, help=told, description=f"{told[0].upper()}{told[1:]}.", epilog=EXIT_CODES
         )
         add_store(own)
         options(own)

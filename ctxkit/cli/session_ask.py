@@ -5,15 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ctxkit.cli.outputs import json_line, say
 from ctxkit.cli.render import Style
-from ctxkit.cli.session_view import difference_lines, found_lines, ls_lines, request_lines, session_lines
-from ctxkit.errors import ConfigError, ConversationError
+from ctxkit.cli.session_view import (
+    FEW,
+    difference_lines,
+    found_lines,
+    ls_lines,
+    request_lines,
+    session_lines,
+)
+from ctxkit.errors import ConfigError, ConversationError, UnknownHandleError
+from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stored import stored
 
-__all__ = ["ACTIONS", "add_id"]
+__all__ = ["ACTIONS", "Actions", "add_id"]
+
+PREFIX = "ctx:"
+"""What every handle begins with."""
 
 Options = Callable[[argparse.ArgumentParser], None]
 Actions = dict[str, tuple[Callable[[Store, argparse.Namespace], Awaitable[int]], Options, str]]
@@ -36,7 +48,14 @@ def _show_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="what that request sent, as JSON; the last one without --request"
     )
-    parser.add_argument("--all", action="store_true", help="all facts and requests, not only the newest")
+    parser.add_argument(
+        "--handle",
+        metavar="H",
+        help="the original messages behind a handle, one JSON object a line; its beginning is enough",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="all facts, requests and messages, not only the newest"
+    )
 
 
 def _diff_options(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +80,12 @@ async def _ls(store: Store, args: argparse.Namespace) -> int:
 
 
 async def _show(store: Store, args: argparse.Namespace) -> int:
+    if args.handle is not None and args.request is not None:
+        raise ConfigError("--handle and --request exclude each other")
     session, style = await stored(store, args.id), Style.of(sys.stdout)
+    if args.handle is not None:
+        _json(*await _originals(session, args.handle))
+        return 0
     position = args.request
     if args.json and position is None:
         recorded = [each.position for each in await session.requests() if each.recorded]
@@ -74,17 +98,39 @@ async def _show(store: Store, args: argparse.Namespace) -> int:
         sent = await session.request(position)
         if args.json:
             beside = {"system": sent.system, "tools": sent.tools}
-            payload = {"messages": sent.messages} | {
-                name: each for name, each in beside.items() if each is not None
-            }
-            sys.stdout.flush()
-            sys.stdout.buffer.write(json_line(payload))
-            sys.stdout.buffer.flush()
+            there = {name: each for name, each in beside.items() if each is not None}
+            _json({"messages": sent.messages, **there})
             return 0
-        lines = request_lines(sent, style)
+        lines = request_lines(session, sent, args.all, style)
     for line in lines:
         say(line)
     return 0
+
+
+async def _originals(session: Session, given: str) -> list[Any]:
+    """The messages behind a handle, or behind the one that begins so.
+
+    Raises:
+        ConversationError: there is none, or several begin so.
+    """
+    wanted = PREFIX + given.removeprefix(PREFIX)
+    known = session.preparation.history.archive.kept
+    alike = sorted(each for each in known if each.startswith(wanted) and wanted != PREFIX)
+    if wanted not in known and len(alike) > 1:
+        raise ConversationError(f"{wanted!r} may be any of {', '.join(alike[:FEW])}")
+    try:
+        return list(await session.original(alike[0] if alike and wanted not in known else wanted))
+    except UnknownHandleError as error:
+        raise ConversationError(
+            f"session {session.id!r} keeps no original under the handle {wanted!r:.80}; `ctxkit session why` names them"
+        ) from error
+
+
+def _json(*records: Any) -> None:
+    sys.stdout.flush()
+    for record in records:
+        sys.stdout.buffer.write(json_line(record))
+    sys.stdout.buffer.flush()
 
 
 async def _diff(store: Store, args: argparse.Namespace) -> int:
@@ -116,7 +162,7 @@ ACTIONS: Actions = {
     "show": (
         _show,
         _show_options,
-        "what the next request of a session would hold, or what an earlier one held",
+        "what the next request of a session would hold, what an earlier one held, or an original",
     ),
     "diff": (_diff, _diff_options, "what changed from one request to another, and why"),
     "why": (_why, _why_options, "why a message or a fact is not there, and where it went"),

@@ -16,13 +16,16 @@ from ctxkit.cli.render import Style, plain
 from ctxkit.cli.session_ask import Actions, add_id
 from ctxkit.errors import ConfigError, ConversationError, SessionError, StoreError
 from ctxkit.sessions.families import family_of
-from ctxkit.sessions.retention import Retention, delete, sweep
+from ctxkit.sessions.retention import Retention, delete, idle, sweep
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stored import stored
 from ctxkit.sessions.transfer import Transferred, export_log, import_log
 from ctxkit.sessions.verifying import Verified, verify
 
 __all__ = ["ACTIONS"]
+
+NAMED = 5
+"""Sessions that a question names, of many."""
 
 IN_MEMORY = 32_000_000
 """Bytes from stdin that are held in memory; more go to a file that has no name."""
@@ -59,6 +62,7 @@ def _gc_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leave only the facts of sessions that nobody wrote to for N days, with those under them",
     )
+    parser.add_argument("--yes", action="store_true", help="do not ask, with --days")
 
 
 async def _export(store: Store, args: argparse.Namespace) -> int:
@@ -100,7 +104,7 @@ async def _rm(store: Store, args: argparse.Namespace) -> int:
     what = f"{plain(args.id)}, {records}" + (f", and {under} under it" if under else "")
     for id, why in family.unread.items():
         warn(f"{plain(id)}: what is under it is not known, and stays: {plain(why, 2_000)}")
-    if not args.yes and not _agreed(f"delete {what}, for good? [y/N] "):
+    if not args.yes and not _agreed(f"delete {what}, for good? [y/N] ", "deletes"):
         say("nothing was deleted")
         return 0
     await delete(store, args.id)
@@ -121,9 +125,9 @@ async def _records(store: Store, id: str) -> str:
     return f"{info.position:,} records"
 
 
-def _agreed(question: str) -> bool:
+def _agreed(question: str, does: str) -> bool:
     if not sys.stdin.isatty():
-        raise ConfigError("nobody is there to ask; --yes deletes without asking")
+        raise ConfigError(f"nobody is there to ask; --yes {does} without asking")
     return input(question).strip().lower() in ("y", "yes")
 
 
@@ -131,6 +135,9 @@ async def _gc(store: Store, args: argparse.Namespace) -> int:
     if args.days is not None and args.ids:
         raise ConfigError("--days goes over all sessions of the store; name none")
     retention = None if args.days is None else Retention(days=args.days)
+    if retention is not None and not args.yes and not await _may_sweep(store, retention):
+        say("nothing was taken out")
+        return 0
     failed: dict[str, str] = {}
     for id in await _ids(store, args):
         try:
@@ -147,6 +154,14 @@ async def _gc(store: Store, args: argparse.Namespace) -> int:
     for id, why in failed.items():
         warn(f"{plain(id)}: {plain(why, 2_000)}")
     return 3 if failed else 0
+
+
+async def _may_sweep(store: Store, retention: Retention) -> bool:
+    """Whether everything but facts may go, where there is something that would."""
+    old = await idle(store, retention)
+    named = ", ".join(map(plain, old[:NAMED])) + (", ..." if len(old) > NAMED else "")
+    what = f"{len(old):,} sessions ({named})" if len(old) > 1 else f"session {named}"
+    return not old or _agreed(f"take all but the facts out of {what}, for good? [y/N] ", "takes it out")
 
 
 async def _finished(store: Store, id: str) -> None:

@@ -42,10 +42,10 @@ def opened(args: argparse.Namespace) -> Store:
     address = _address(args)
     if not address:
         raise ConfigError(f"--store is missing; it may be in ${STORE}")
-    path = address.removeprefix("sqlite:")
+    store, path = open_store(address), address.removeprefix("sqlite:")
     if "://" not in address and not args.makes and not os.path.exists(path):
         raise ConfigError(f"there is no file {path}", path="store")
-    store, keys = open_store(address), _keys(args.key_file)
+    keys = _keys(args.key_file)
     if not keys:
         return store
     from ctxkit.sessions.stores.encrypted import EncryptedStore

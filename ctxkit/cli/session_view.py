@@ -12,9 +12,9 @@ from ctxkit.sessions.comparing import Difference
 from ctxkit.sessions.sent import Origin, RequestInfo, Sent
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import SessionInfo
-from ctxkit.sessions.whereabouts import Whereabouts
+from ctxkit.sessions.whereabouts import Whereabouts, said_in
 
-__all__ = ["difference_lines", "found_lines", "ls_lines", "request_lines", "session_lines"]
+__all__ = ["FEW", "difference_lines", "found_lines", "ls_lines", "request_lines", "session_lines"]
 
 FEW = 8
 """Facts and requests that are listed when not all are asked for."""
@@ -78,19 +78,33 @@ def _request(info: RequestInfo) -> str:
     return f"{info.position:>7}  {_time(info.at)}  {held}"
 
 
-def request_lines(sent: Sent, style: Style) -> Iterator[str]:
-    """One request as it went out."""
+def request_lines(session: Session, sent: Sent, everything: bool, style: Style) -> Iterator[str]:
+    """One request as it went out, with the beginning of what each entry says."""
     tokens = sum(sent.tokens.values())
     yield f"{style.bold(f'request at position {sent.position}')}  {_time(sent.at)}, {tokens:,} tokens in {len(sent.messages):,} messages"
     yield f"  why    {plain(sent.trigger)}"
     yield from bars(sent.tokens, style)
     yield f"  seal   {_seal(sent, style)}"
     yield from (style.bad(f"  failed {plain(by)}: {plain(why)}") for by, why in sent.failures)
-    rows = [_row(place, run) for place, run in _runs(sent.entries)]
+    runs = list(_runs(sent.entries))
+    rows = [_row(place, run) for place, run in runs]
     widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
-    for row in rows:
+    for row, (place, run) in zip(rows, runs, strict=True):
         cells = "  ".join(f"{cell:{width}}" for cell, width in zip(row[:4], widths, strict=True))
         yield f"  {cells}  {style.dim(row[4])}".rstrip()
+        yield from _texts(session, sent, range(place, place + len(run)), everything)
+
+
+def _texts(session: Session, sent: Sent, places: range, everything: bool) -> Iterator[str]:
+    """What the entries at these places say; of many the newest."""
+    meter = session.preparation.history.setting.meter
+    shown = places if everything else places[-FEW:]
+    if len(shown) < len(places):
+        yield f"      the last {FEW} of {len(places):,} (--all)"
+    for place in shown:
+        entry = sent.messages[place]
+        role = meter.read(entry)[0].role.value
+        yield f"      {place}  {role}: {plain(said(said_in(entry, meter)), SAID)}"
 
 
 def _seal(sent: Sent, style: Style) -> str:
@@ -127,7 +141,8 @@ def _why(run: Sequence[Origin]) -> str:
     by = f"{first.by}: {first.why}" if first.by else first.why
     handles = " ".join(dict.fromkeys(each.handle for each in run[:3] if each.handle))
     records = sorted(each.record for each in run)
-    at = f"record {records[0]}" if len(run) == 1 else f"records {records[0]} to {records[-1]}"
+    one = records[0] == records[-1]
+    at = f"record {records[0]}" if one else f"records {records[0]} to {records[-1]}"
     return plain("  ".join(each for each in (by, handles, at) if each))
 
 
@@ -137,11 +152,14 @@ def difference_lines(earlier: Sent, later: Sent, found: Sequence[Difference], st
     head = f"request {earlier.position} to {later.position}"
     yield f"{style.bold(head)}  {one:,} -> {two:,} tokens, {len(earlier.messages):,} -> {len(later.messages):,} messages"
     groups: dict[tuple[str, str, str, str], list[Difference]] = {}
-    for each in found:
+    for each in (each for each in found if each.kind != "fact"):
         groups.setdefault((each.what, each.kind, each.by, each.why), []).append(each)
     for (what, kind, by, why), group in groups.items():
         reason = ": ".join(each for each in (by, why) if each)
         yield f"  {what:9}  {_what(kind, group)}  {_change(group)}  {style.dim(plain(reason))}".rstrip()
+    for each in (each for each in found if each.kind == "fact"):
+        reason = ": ".join(part for part in (each.by, said(each.why)) if part)
+        yield f"  {each.what:9}  fact {plain(said(each.says), SAID)}  {style.dim(plain(reason))}"
     if not found:
         yield "  nothing changed"
 

@@ -98,7 +98,9 @@ class _Desk:
         unit, turn = (self._unit(shape), self._turn) if owner is None else (owner.unit, owner.turn)
         item = self._arrive(arrival, shape, unit, turn)
         if owner is not None and self._provider.results_adjacent and self._items[-1].unit != unit:
-            self._insert_late(item)
+            self._insert(item, "the late result in messages[{}] was moved to its call")
+        elif owner is not None and self._provider.one_result_entry and self._items[-1].shape.results:
+            self._insert(item, "the result in messages[{}] was put beside the others of its step")
         else:
             self._items.append(item)
             self._added.append(item)
@@ -214,8 +216,8 @@ class _Desk:
             f"the result in messages[{item.id}] answers a dropped call; it is kept as a note"
         )
 
-    def _insert_late(self, late: Item) -> None:
-        """Move a result to its call, among or into the items that are there."""
+    def _insert(self, late: Item, told: str) -> None:
+        """Put a result to its call, among or into the items that are there."""
         self._merges = True
         at = [index for index, item in enumerate(self._items) if item.unit == late.unit]
         unit = [self._items[index] for index in at]
@@ -225,7 +227,7 @@ class _Desk:
             held.get(id(raw)) or self._merged(raw, unit[min(k, len(unit) - 1)], late)
             for k, raw in enumerate(placed)
         ]
-        self.normalised.append(f"the late result in messages[{late.id}] was moved to its call")
+        self.normalised.append(told.format(late.id))
 
     def _merged(self, raw: Entry, into: Item, late: Item) -> Item:
         return replace(

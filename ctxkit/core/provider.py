@@ -50,6 +50,7 @@ class Provider(Protocol):
         name: "openai-chat", "openai-responses", "anthropic" or "gemini".
         joins_runs: neighbouring model-made entries are one step (all but Chat).
         results_adjacent: results must follow their call directly (all but Responses).
+        one_result_entry: all results of a step are in one entry (Gemini, G3).
         strips_open_turn: reasoning may be stripped from the current turn too (Responses alone).
         unique_call_ids: a call id may occur once in the whole request (Responses, Anthropic).
         thinks_first: a tool loop that began with thinking has to begin with it, also when its first steps are gone
@@ -62,6 +63,7 @@ class Provider(Protocol):
     name: str
     joins_runs: bool
     results_adjacent: bool
+    one_result_entry: bool
     strips_open_turn: bool
     unique_call_ids: bool
     thinks_first: bool

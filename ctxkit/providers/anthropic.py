@@ -30,6 +30,7 @@ class Anthropic:
     name = FORMAT
     joins_runs = True
     results_adjacent = True
+    one_result_entry = False
     strips_open_turn = False
     unique_call_ids = True
     thinks_first = True

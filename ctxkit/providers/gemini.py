@@ -48,6 +48,7 @@ class Gemini:
     name = _FORMAT
     joins_runs = True
     results_adjacent = True
+    one_result_entry = True
     strips_open_turn = False
     unique_call_ids = False
     thinks_first = False

@@ -33,6 +33,7 @@ class OpenAIChat:
     name = FORMAT
     joins_runs = False
     results_adjacent = True
+    one_result_entry = False
     strips_open_turn = False
     unique_call_ids = False
     thinks_first = False

@@ -34,6 +34,7 @@ class OpenAIResponses:
     name = FORMAT
     joins_runs = True
     results_adjacent = False
+    one_result_entry = False
     strips_open_turn = True
     unique_call_ids = True
     thinks_first = False

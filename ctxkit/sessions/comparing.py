@@ -17,16 +17,18 @@ Fates = Mapping[int, tuple[str, Kept]]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One entry that is not in both of two requests as it is.
+    """One entry that is not in both of two requests as it is, or one fact that is not in force in both.
 
     Attributes:
         what: "came" (new), "came back", "left", "shortened", "changed" (made longer, or otherwise other).
         id: of the item; its position in the input, below 0 for what ctxkit wrote.
-        kind: of the later entry, of the earlier one where it left; "system" and "tools" for what stands beside.
+        kind: of the later entry, of the earlier one where it left; "system" and "tools" for what stands beside, "fact"
+            for a fact.
         tokens_before, tokens_after: its size.
         by, why: who decided, and the reason.
         handle: the name of the original, "" for none.
         into: id of the summary or stand-in of the later request that it is in now, None for none.
+        says: what a fact says.
     """
 
     what: str
@@ -38,6 +40,7 @@ class Difference:
     why: str = ""
     handle: str = ""
     into: int | None = None
+    says: str = ""
 
 
 def differences(earlier: Sent, later: Sent, fates: Fates) -> list[Difference]:

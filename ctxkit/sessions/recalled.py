@@ -12,7 +12,7 @@ from ctxkit.core.facts import Fact, active_facts
 from ctxkit.core.popping import newest, without_erased
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State
-from ctxkit.errors import ConfigError, ConversationError
+from ctxkit.errors import ConfigError, ConflictError, ConversationError
 from ctxkit.explain import Explanation, explain, fates
 from ctxkit.history import History, Step
 from ctxkit.jsons import copied
@@ -26,8 +26,9 @@ from ctxkit.sessions.records import Record, record_bytes
 from ctxkit.sessions.sent import RequestInfo, Sent, request_at, requests_of
 from ctxkit.sessions.snapshots import Snapshots
 from ctxkit.sessions.store import Store, checked_id, checked_store
+from ctxkit.sessions.stores.base import is_there
 from ctxkit.sessions.tidying import Unfinished, erase_popped, finish_erasures
-from ctxkit.sessions.whereabouts import Whereabouts, whereabouts
+from ctxkit.sessions.whereabouts import Whereabouts, facts_between, whereabouts
 
 __all__ = ["Moment", "Recalled", "recorded"]
 
@@ -196,7 +197,10 @@ class Recalled(Closing):
         step = Step("fork", self._less_erased(then)) if then.archive.erased else None
         forked = Record("fork", self._clock(), step, {"from": self.id, "position": wanted})
         bodies.append(record_bytes(forked, then.state))
-        await self.store.append(id, bodies, after=0)
+        try:
+            await self.store.append(id, bodies, after=0)
+        except ConflictError as error:
+            raise is_there(id, position=error.position, instead="fork to another id") from error
         return await self._opened_beside(id)
 
     async def _opened_beside(self, id: str, **settings: Any) -> Self:
@@ -230,9 +234,11 @@ class Recalled(Closing):
         return await request_at(self._log, position)
 
     async def diff(self, earlier: int, later: int) -> list[Difference]:
-        """What changed from one request to another, and why; raises what `request` raises."""
+        """What changed from one request to another, and why, the facts in force too; raises what `request` raises."""
         one, two = await self.request(earlier), await self.request(later)
-        return differences(one, two, fates(self._history.archive))
+        before, after = (await self.at(earlier)).state, (await self.at(later)).state
+        facts = await facts_between(self._log, before, after)
+        return [*differences(one, two, fates(self._history.archive)), *facts]
 
     async def why(self, wanted: int | str) -> list[Whereabouts]:
         """Where the message at a position in the input is now, or what says a text, facts too; reads the whole log."""

@@ -56,8 +56,8 @@ class Record:
     """One entry of the log.
 
     Attributes:
-        kind: what happened: the kind of its step; or "session" (it began), "draft", "delivered", "discarded", "name",
-            "fork", "child", "returned", "retention".
+        kind: what happened: the kind of its step; or "session" (it began), "draft", "discarded", "name", "fork" (with a step
+            where something was erased), "child", "begun" (by a parent), "handoff"; "erased" for what was taken out.
         at: when, in seconds since 1970, by the clock of the writer.
         step: what it did to the conversation, None for nothing.
         data: what else is to be known of it, as JSON.
@@ -119,6 +119,13 @@ def legible(session: str, position: int = 0, *, fault: str = "cannot be read") -
         ) from error
 
 
+ELSEWHERE = {
+    b"\x01": "perhaps it is encrypted: open it through EncryptedStore with its keys (`ctxkit session --key-file`)",
+    b"\xfe": "perhaps its bytes are in an archive: open it through TieredStore with both stores",
+}
+"""What a record may be that begins so, as no JSON does."""
+
+
 def told_in(body: bytes, *, session: str, position: int = 0) -> Json:
     """A record as the JSON of today's version: its kind and time are there, its step and data are objects.
 
@@ -128,6 +135,11 @@ def told_in(body: bytes, *, session: str, position: int = 0) -> Json:
     Raises:
         SessionError: it is no record, or was written by a newer version of ctxkit.
     """
+    if body[:1] in ELSEWHERE:
+        which = f"record {position}" if position else "a record"
+        raise SessionError(
+            f"{which} of session {session!r} cannot be read here: {ELSEWHERE[body[:1]]}", session=session
+        )
     with legible(session, position):
         told = from_bytes(body)
         version = told["v"]

@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field
 
-from ctxkit.errors import ConfigError, CtxkitError
+from ctxkit.errors import ConfigError, CtxkitError, SessionError, StoreError
 from ctxkit.history import ERASES
 from ctxkit.sessions.families import Family, children_in, descendants, family_of, parent_in
 from ctxkit.sessions.records import TAKES_OUT, Record, told_in
@@ -14,7 +14,7 @@ from ctxkit.sessions.store import SessionInfo, Store
 from ctxkit.sessions.stored import log_of
 from ctxkit.sessions.tidying import finish_newest
 
-__all__ = ["Deleted", "Retention", "Swept", "delete", "descendants", "sweep"]
+__all__ = ["Deleted", "Retention", "Swept", "delete", "descendants", "idle", "sweep"]
 
 DAY_S = 86_400.0
 
@@ -98,6 +98,27 @@ async def sweep(store: Store, retention: Retention | None = None, now: float | N
         except CtxkitError as error:
             swept.failed[info.id] = str(error)
     return swept
+
+
+async def idle(store: Store, retention: Retention, now: float | None = None) -> list[str]:
+    """The sessions that nobody wrote to for so long and that hold more than facts, as far as their last records tell:
+    those that a sweep takes something out of, unless they go with others that are in use."""
+    limit = (time.time() if now is None else now) - retention.days * DAY_S
+    return [
+        info.id
+        for info in await store.sessions()
+        if info.touched <= limit and await _last_kind_or_none(store, info) not in ERASES
+    ]
+
+
+async def _last_kind_or_none(store: Store, info: SessionInfo) -> str:
+    """What the last record of a session is, "" when it cannot be read either."""
+    try:
+        return await _last_kind(store, info)
+    except StoreError:
+        raise
+    except SessionError:
+        return ""
 
 
 async def _finish(store: Store, info: SessionInfo) -> bool:

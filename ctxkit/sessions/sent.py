@@ -159,7 +159,10 @@ def _no_request(session: str, position: int, told: Json) -> str:
         case "erased":
             return f"what is at position {position} of session {session!r} was erased"
         case _:
-            return f"session {session!r} has no request at position {position!r:.40}; `requests()` lists them"
+            return (
+                f"session {session!r} has no request at position {position!r:.40}; `requests()` lists them, and "
+                f"`ctxkit session show {session} --all`"
+            )
 
 
 class _Records:

@@ -30,7 +30,7 @@ from ctxkit.sessions.appending import append
 from ctxkit.sessions.paging import PAGE, bodies
 from ctxkit.sessions.records import MALFORMED, from_bytes, to_bytes
 from ctxkit.sessions.store import Store, checked_id
-from ctxkit.sessions.stores.base import wholly
+from ctxkit.sessions.stores.base import is_there, wholly
 
 __all__ = ["Transferred", "export_log", "import_log"]
 
@@ -120,7 +120,13 @@ class _Writing:
         self._pages += 1
         self._most = self._position + len(page)
         key = self._key(self._pages)
-        self._position = await append(self._store, self._session, page, after=self._position, key=key)
+        try:
+            self._position = await append(self._store, self._session, page, after=self._position, key=key)
+        except ConflictError as error:
+            if self._position:
+                raise
+            instead = "give this one another id (session=..., on the command line --as ID)"
+            raise is_there(self._session, position=error.position, instead=instead) from error
 
     def _key(self, page: int) -> str:
         return f"import {self._name} {page}"

@@ -7,15 +7,20 @@ from dataclasses import dataclass
 
 from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.items import SHOWN
-from ctxkit.core.state import State
+from ctxkit.core.provider import Entry
+from ctxkit.core.state import Meter, State
 from ctxkit.core.view import View
 from ctxkit.errors import ConfigError
 from ctxkit.explain import Explanation, explain
+from ctxkit.sessions.comparing import Difference
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import records
 from ctxkit.sessions.records import legible
 
-__all__ = ["Whereabouts", "whereabouts"]
+__all__ = ["Whereabouts", "facts_between", "said_in", "whereabouts"]
+
+FACT = "fact"
+"""What a fact is among differences."""
 
 Reasons = Mapping[str, tuple[str, str]]
 """Who took a fact back, and why, by its key."""
@@ -77,11 +82,7 @@ async def whereabouts(log: Log, view: View, wanted: int | str) -> list[Whereabou
 
 def _message(log: Log, view: View, told: Explanation) -> Whereabouts:
     archive = log.history.archive
-    says = "\n".join(
-        part.text
-        for part in view.setting.meter.read(archive.original(told.position))[1]
-        if part.kind in SHOWN
-    )
+    says = said_in(archive.original(told.position), view.setting.meter)
     covers = (item for item in view.state.items if any(told.position in span for span in item.stands_for))
     into = next((item.made or "message" for item in covers), "")
     return Whereabouts(
@@ -95,6 +96,36 @@ def _message(log: Log, view: View, told: Explanation) -> Whereabouts:
         log.book.position_of(told.position),
         into,
     )
+
+
+def said_in(entry: Entry, meter: Meter) -> str:
+    """What an entry says: its texts, behind the names of the tools that it calls."""
+    shape, parts = meter.read(entry)
+    texts = "\n".join(part.text for part in parts if part.kind in SHOWN and part.text)
+    return " ".join((*(call.name for call in shape.calls), texts))
+
+
+async def facts_between(log: Log, before: State, after: State) -> list[Difference]:
+    """The facts that are not in force any more, and those that came into force since, with the reasons."""
+    one, two = ({fact.line: fact for fact in active_facts(state.facts).values()} for state in (before, after))
+    left = [fact for line, fact in one.items() if line not in two]
+    came = [fact for line, fact in two.items() if line not in one]
+    reasons = await _reasons(log) if left else {}
+    return [
+        *(_left(after, fact, reasons) for fact in left),
+        *(
+            Difference("came", -1, FACT, by=fact.by, why=f"remembered in turn {fact.turn}", says=fact.line)
+            for fact in came
+        ),
+    ]
+
+
+def _left(state: State, fact: Fact, reasons: Reasons) -> Difference:
+    by, why = "", "the session went back to before it"
+    if fact in state.facts:
+        fate, by, why = _settled(state, fact, reasons)
+        why = why if why.startswith(fate) else f"{fate} {why}"
+    return Difference("left", -1, FACT, by=by, why=why, says=fact.line)
 
 
 async def _reasons(log: Log) -> Reasons:

@@ -46,7 +46,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     module = folder / "src" / "ctxkit_keep_food_allergies" / "__init__.py"
     code = module.read_text(encoding="utf-8")
     edited = re.sub(
-        r'^WORDS = """.*?split\("\\n"\)$', f"WORDS = {FOODS}", code, flags=re.MULTILINE | re.DOTALL
+        r'^WORDS = """.*?splitlines\(\)$', f"WORDS = {FOODS}", code, flags=re.MULTILINE | re.DOTALL
     )
     assert edited != code
     module.write_text(edited, encoding="utf-8")

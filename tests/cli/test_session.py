@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
 import os
 import sqlite3
@@ -200,7 +201,8 @@ def test_export_and_import_are_the_same_byte_for_byte(run: Run, positions: list[
     assert run("verify", "--store", other)[0] == 0
     code, _, err = run("import", str(one))
     assert code == 3
-    assert "stands at position" in err
+    assert "there is a session 'shop/7' already; give this one another id" in err
+    assert "--as ID" in err
 
 
 def test_import_refuses_what_was_cut_off(run: Run, positions: list[int], tmp_path: Path) -> None:
@@ -279,7 +281,7 @@ def test_gc_and_verify_go_on_behind_what_cannot_be_read(run: Run, positions: lis
 
     asyncio.run(beside())
     _damaged(address, "shop/7")
-    code, out, err = run("gc", "--days", "0")
+    code, out, err = run("gc", "--days", "0", "--yes")
     assert (code, out) == (3, "shop/8: only its facts in force are left\n")
     assert err.startswith("ctxkit: shop/7: record ")
     assert err.count("\n") == 1
@@ -318,7 +320,7 @@ def test_a_time_that_no_calendar_has_is_shown_as_it_is(run: Run, positions: list
 
 def test_gc_leaves_the_facts_of_what_is_old(run: Run, positions: list[int]) -> None:
     assert run("gc", "--days", "1") == (0, "", "")
-    assert run("gc", "--days", "0") == (0, "shop/7: only its facts in force are left\n", "")
+    assert run("gc", "--days", "0", "--yes") == (0, "shop/7: only its facts in force are left\n", "")
     assert "address: 3 Short Lane, under the roof" in run("show", "shop/7")[1]
     assert run("verify")[0] == 0
     assert run("why", "shop/7", "2")[1].startswith("messages[2]  erased\n")
@@ -347,3 +349,124 @@ def test_an_encrypted_store_needs_its_key(
     assert base64.b64encode(keys[0]).decode() not in err
     monkeypatch.setenv("CTXKIT_KEY", "no key")
     assert run("show", "shop/7")[2] == "ctxkit: $CTXKIT_KEY holds no keys in base64, one a line\n"
+
+
+def test_a_call_is_found_by_the_name_of_its_tool(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("why", "shop/7", "Look_Up")
+    assert code == 0
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("messages")] == [
+        f"messages[{at}]" for at in (1, 5, 9, 13, 17, 21, 25)
+    ]
+    assert lines[1] == "  says   look_up {}"
+
+
+def test_show_gives_the_messages_behind_a_handle(run: Run, positions: list[int]) -> None:
+    why = run("why", "shop/7", "2")[1]
+    handle = next(line.split()[-1] for line in why.splitlines() if line.startswith("  whole"))
+    code, out, _ = run("show", "shop/7", "--handle", handle)
+    assert code == 0
+    there = [json.loads(line) for line in out.splitlines()]
+    assert exchange(0)[2] in there
+    assert run("show", "shop/7", "--handle", handle[4:-1]) == (0, out, "")
+    for wrong, told in (
+        (("--handle", "nothing"), "keeps no original under the handle 'ctx:nothing'"),
+        (("--handle", ""), "keeps no original under the handle"),
+        (("--handle", handle, "--request", "5"), "--handle and --request exclude each other"),
+    ):
+        code, out, err = run("show", "shop/7", *wrong)
+        assert (code, out) == (2, "")
+        assert told in err
+
+
+def test_show_tells_what_each_entry_of_a_request_says(run: Run, positions: list[int]) -> None:
+    shown = ("show", "shop/7", "--request", str(positions[-1]))
+    lines = run(*shown)[1].splitlines()
+    said = [line.split(maxsplit=2) for line in lines if line.startswith("      ")]
+    assert said[3] == ["the", "last", "8 of 9 (--all)"]
+    assert [(each[0], each[1]) for each in said[4:7]] == [("4", "user:"), ("5", "model:"), ("6", "tool:")]
+    assert said[4][2] == "Where is the order W0000004?"
+    assert said[5][2] == "look_up {}"
+    assert "      3  model: The order W0000003 is on its way." in run(*shown, "--all")[1].splitlines()
+    assert all(len(line) < 130 for line in lines if line.startswith("      "))
+
+
+def test_show_masks_secrets_in_what_a_request_says(run: Run, address: str) -> None:
+    async def fill() -> int:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            session = await Session.open("s", store, format="openai-chat", budget={"window": 3_000})
+            await session.add({"role": "user", "content": "my password: correct-horse-battery"})
+            await session.prepare()
+            return session.position
+
+    out = run("show", "s", "--request", str(asyncio.run(fill())))[1]
+    assert "user: my password: [...]" in out
+    assert "battery" not in out
+
+
+def test_messages_of_one_record_are_told_as_one(run: Run, positions: list[int]) -> None:
+    out = run("show", "shop/7", "--request", str(positions[0]))[1]
+    (row,) = [line for line in out.splitlines() if "  message " in line]
+    assert row.endswith("  record 3")
+
+
+def test_diff_says_what_came_of_each_fact(run: Run, positions: list[int]) -> None:
+    code, out, _ = run("diff", "shop/7", str(positions[0]), str(positions[3]))
+    assert code == 0
+    facts = [" ".join(line.split()) for line in out.splitlines() if line.split()[1:2] == ["fact"]]
+    assert facts[:2] == [
+        "left fact address: 12 Long Street, second floor user: superseded in turn 4: address: 3 Short Lane, "
+        "under the roof",
+        "came fact address: 3 Short Lane, under the roof user: remembered in turn 4",
+    ]
+    back = run("diff", "shop/7", str(positions[3]), str(positions[0]))[1]
+    assert "fact address: 3 Short Lane, under the roof  the session went back to before it" in back
+
+
+def test_what_a_missing_request_is_looked_up_with_is_a_command(run: Run, positions: list[int]) -> None:
+    assert "`ctxkit session show shop/7 --all`" in run("show", "shop/7", "--request", "1")[2]
+
+
+def test_gc_asks_before_it_takes_anything_out(
+    run: Run, positions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = run("gc", "--days", "0")
+    assert (code, out) == (2, "")
+    assert "--yes takes it out without asking" in err
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "yes" if len(asked) > 1 else ""
+
+    monkeypatch.setattr("sys.stdin", _Typing())
+    monkeypatch.setattr("builtins.input", answer)
+    assert run("gc", "--days", "0") == (0, "nothing was taken out\n", "")
+    assert len(json.loads(run("show", "shop/7", "--json")[1])["messages"]) == 12
+    assert run("gc", "--days", "0")[1] == "shop/7: only its facts in force are left\n"
+    assert asked == ["take all but the facts out of session shop/7, for good? [y/N] "] * 2
+    assert run("gc", "--days", "0") == (0, "", "")
+    assert run("gc") == (0, "", "")
+    assert len(asked) == 2
+
+
+class _Typing(io.StringIO):
+    """Somebody at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("words", [(), ("show",), ("gc",)])
+def test_help_says_what_exit_codes_mean_here(run: Run, words: tuple[str, ...]) -> None:
+    code, out, _ = run(*words, "--help")
+    assert code == 0
+    assert "3 a store or a log failed" in " ".join(out.split())
+
+
+def test_an_address_with_a_slip_is_told_as_one(run: Run, tmp_path: Path) -> None:
+    for action in (("ls",), ("import", "-")):
+        code, _, err = run(*action, "--store", f"sqlight:{tmp_path / 'a.db'}")
+        assert code == 2
+        assert "did you mean sqlite:?" in err
+    assert not list(tmp_path.glob("*a.db"))

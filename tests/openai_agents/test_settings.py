@@ -34,7 +34,7 @@ def test_a_number_of_turns_that_is_none_is_named_by_its_argument(turns: Any) -> 
 
 @pytest.mark.parametrize("preset", [TrimmingSession, SummarizingSession])
 def test_a_store_in_the_place_of_a_number_is_told_where_it_goes(preset: type[Any]) -> None:
-    with pytest.raises(ConfigError, match="a store is given by its name, store='sqlite:f.db'"):
+    with pytest.raises(ConfigError, match=r"a store is given by its name, store='sqlite:f.db'"):
         preset("chat", "sqlite:f.db")
 
 

@@ -92,7 +92,7 @@ class SessionMachine(RuleBasedStateMachine):
     # What the model knows
 
     def said(self, words: str, role: str = "user") -> dict[str, Any]:
-        return {"role": role, "content": f"{next(self.numbers)}: {words}, and some more words to fill it up"}
+        return {"role": role, "content": f"#{next(self.numbers)}: {words}, and some more words to fill it up"}
 
     # What may happen
 
@@ -120,7 +120,7 @@ class SessionMachine(RuleBasedStateMachine):
         }
         self.run(self.workers[worker].add(self.said("look", "user")))
         self.arrived.append(
-            self.said("look", "user") | {"content": f"{number + 1}: look, and some more words to fill it up"}
+            self.said("look", "user") | {"content": f"#{number + 1}: look, and some more words to fill it up"}
         )
         self.run(self.workers[worker].add(step))
         for each in (worker, 1 - worker):

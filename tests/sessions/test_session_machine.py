@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ class InMemory(WideMachine):
 
 
 def test_in_memory() -> None:
-    run(InMemory, quick=8)
+    run(InMemory, quick=10)
 
 
 class InTwo(WideMachine):
@@ -50,13 +51,16 @@ class InTwo(WideMachine):
     async def open_store(self) -> Store:
         return TieredStore(self.hot, self.archive, idle_s=-1.0)
 
+    def places(self) -> Sequence[Store]:
+        return self.hot, self.archive
+
     @rule(worker=WORKERS)
     def move(self, worker: int) -> None:
         self.run(self.stores[worker].move_idle())
 
 
 def test_tiered() -> None:
-    run(InTwo, quick=4)
+    run(InTwo, quick=8)
 
 
 def test_encrypted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
@@ -14,6 +15,7 @@ from ctxkit.core.state import OpenCall
 from ctxkit.errors import ConversationError, SessionError
 from ctxkit.sessions.retention import Retention, descendants, sweep
 from ctxkit.sessions.session import Session
+from ctxkit.sessions.store import Store
 from ctxkit.strategy import CompressionStrategy
 from tests.oracle import OPEN, rules, violations
 from tests.sessions.machine import WORDS, WORKERS, SessionMachine
@@ -34,11 +36,19 @@ class Failing(CompressionStrategy):
 
 
 class WideMachine(SessionMachine):
-    """The model has the children too: their ids, what they were begun for, and whether they returned."""
+    """The model has the children too: their ids, what they were begun for, and whether they returned; and what was said
+    by messages that are there, and by those that were erased.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.children: dict[str, tuple[str, bool]] = {}
+        self.there: dict[int, bytes] = {}
+        self.erased: set[bytes] = set()
+
+    def places(self) -> Sequence[Store]:
+        """Where bytes lie."""
+        return self.stores[:1]
 
     def teardown(self) -> None:
         for id in self.children:
@@ -131,10 +141,12 @@ class WideMachine(SessionMachine):
 
     # What is taken out for good
 
-    @rule(worker=WORKERS, swept=st.booleans())
-    def retain(self, worker: int, swept: bool) -> None:
-        if len(self.arrived) < 12:
+    @rule(worker=WORKERS, words=WORDS, swept=st.booleans())
+    def retain(self, worker: int, words: str, swept: bool) -> None:
+        if len(self.arrived) < 6:
             return
+        self.run(self.workers[1 - worker].remember("diet", words))
+        self.facts["diet"] = words
         if swept:
             told = self.run(sweep(self.stores[worker], Retention(days=0), LATER))
             assert told.failed == {}
@@ -180,6 +192,8 @@ class WideMachine(SessionMachine):
         for id in self.children:
             self.run(self.stores[worker].delete(id))
         self.children = {}
+        self.erased |= {*self.there.values()}
+        self.there.clear()
         for entry in self.arrived:
             self.run(anew.add(entry))
         for write in (old.add(self.said(words)), old.remember("home", words)):
@@ -188,6 +202,17 @@ class WideMachine(SessionMachine):
         self.workers[worker] = self.opened(worker)
 
     # What must hold after each
+
+    @invariant()
+    def what_was_erased_is_in_no_record(self) -> None:
+        for id, entry in enumerate(self.arrived):
+            if entry is None and id in self.there:
+                self.erased.add(self.there.pop(id))
+            elif entry is not None and str(entry["content"]).endswith("fill it up"):
+                self.there[id] = entry["content"].encode()
+        for place in self.places():
+            text = b"".join(self.run(place.read(self.id)))
+            assert not [said for said in self.erased if said in text]
 
     @invariant()
     def children_are_known_to_all(self) -> None:

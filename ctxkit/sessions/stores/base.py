@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from ctxkit.errors import ConfigError, ConflictError, without_extra
+from ctxkit.errors import ConfigError, ConflictError, StoreError, without_extra
 
-__all__ = ["conflict", "no_such_position", "not_installed", "text_bytes", "wholly"]
+__all__ = ["conflict", "failed", "is_there", "no_such_position", "not_installed", "text_bytes", "wholly"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,6 +25,13 @@ def conflict(session: str, *, after: int, position: int) -> ConflictError:
     )
 
 
+def is_there(session: str, *, position: int, instead: str) -> ConflictError:
+    """A session that was to be begun, and is there with `position` records; `instead` says what to do."""
+    return ConflictError(
+        f"there is a session {session!r} already; {instead}", session=session, position=position
+    )
+
+
 def no_such_position(session: str, *, wrong: int, position: int) -> ConflictError:
     """A rewrite at `wrong`, when the session stands at `position`."""
     return ConflictError(
@@ -32,6 +39,17 @@ def no_such_position(session: str, *, wrong: int, position: int) -> ConflictErro
         session=session,
         position=position,
     )
+
+
+def failed(what: str, session: str, *, writes: bool) -> StoreError:
+    """A call that a server did not carry out, as far as is known.
+
+    Args:
+        what: which server, and why.
+        writes: whether the call was to write something.
+    """
+    unknown = "; whether a write was carried out is not known, repeat it with the same key" if writes else ""
+    return StoreError(f"{what}{unknown}", session=session)
 
 
 def not_installed(what: str, extra: str) -> ConfigError:

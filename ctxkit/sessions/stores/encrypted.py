@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ctxkit.errors import ConfigError, SessionError
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
+from ctxkit.sessions.stores import store_of
 from ctxkit.sessions.stores.base import not_installed
 
 if TYPE_CHECKING:
@@ -35,19 +36,19 @@ class EncryptedStore(Closing):
     that the end of a log was cut off, or that a record is what stood at its place before it was rewritten.
 
     Args:
-        store: where it is kept.
+        store: where it is kept, or the address of it (see `open_store`).
         keys: of 16, 24 or 32 random bytes, as `os.urandom(32)` gives them; the first one encrypts, all of them
             decrypt, so that keys can be changed. A key is good for 2**32 records (NIST SP 800-38D, 8.3).
 
     Raises:
-        ConfigError: a key has another size, there is none, or `cryptography` is not installed.
+        ConfigError: a key has another size, there is none, `cryptography` is not installed, or the store is none.
     """
 
-    def __init__(self, store: Store, keys: Sequence[bytes] | bytes) -> None:
+    def __init__(self, store: Store | str, keys: Sequence[bytes] | bytes) -> None:
         given = [keys] if isinstance(keys, bytes) else list(keys)
         if not given or not all(isinstance(key, bytes) and len(key) in (16, 24, 32) for key in given):
             raise ConfigError("a key is 16, 24 or 32 random bytes, as os.urandom(32) gives them", path="keys")
-        self._store = store
+        self._store = store_of(store)
         self._ciphers = {_name(key): _cipher(key) for key in given}
         self._first = _name(given[0])
 

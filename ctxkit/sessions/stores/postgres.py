@@ -6,16 +6,17 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from ctxkit.errors import ConfigError, StoreError
+from ctxkit.errors import ConfigError
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import CHECKPOINTS, UNLIMITED, Limits, SessionInfo, checked_id, checked_key
-from ctxkit.sessions.stores.base import conflict, no_such_position, not_installed, text_bytes, wholly
+from ctxkit.sessions.stores.base import conflict, failed, no_such_position, not_installed, text_bytes, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.postgres_tables import migrate
 
 if TYPE_CHECKING:
+    from psycopg import AsyncConnection
     from psycopg_pool import AsyncConnectionPool
 
 __all__ = ["PostgresStore"]
@@ -121,7 +122,7 @@ class PostgresStore(Closing):
             return 0
         asked = {"session": session, "after": after, "last": last, "size": size, "now": self._now()}
         asked |= {"key": text_bytes(key), "bodies": list(bodies), "limit": limits.session}
-        async with self._statement(session) as sql:
+        async with self._statement(session, writes=True) as sql:
             await sql.execute(APPEND, asked)
             moved, known, position = await sql.fetchone()
         if not moved and not known and (position or 0) > after:
@@ -236,7 +237,7 @@ class PostgresStore(Closing):
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         checked_id(session)
         now = "coalesce(%(now)s, extract(epoch FROM clock_timestamp()))"
-        async with self._statement(session) as sql:
+        async with self._statement(session, writes=True) as sql:
             await sql.execute(
                 f"INSERT INTO leases VALUES (%(session)s, %(name)s, %(holder)s, {now} + %(seconds)s) "
                 "ON CONFLICT (session, name) DO UPDATE SET holder = excluded.holder, until = excluded.until "
@@ -254,7 +255,7 @@ class PostgresStore(Closing):
     @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
         held = (checked_id(session), text_bytes(name), text_bytes(holder))
-        async with self._statement(session) as sql:
+        async with self._statement(session, writes=True) as sql:
             await sql.execute("DELETE FROM leases WHERE session = %s AND name = %s AND holder = %s", held)
 
     @wholly
@@ -269,29 +270,32 @@ class PostgresStore(Closing):
     @asynccontextmanager
     async def _transaction(self, session: str) -> AsyncIterator[Any]:
         """A cursor in a transaction of its own; what the driver raises is a StoreError."""
-        async with self._statement(session) as sql, sql.connection.transaction():
+        async with self._statement(session, writes=True) as sql, sql.connection.transaction():
             yield sql
 
     @asynccontextmanager
-    async def _statement(self, session: str) -> AsyncIterator[Any]:
+    async def _statement(self, session: str, *, writes: bool = False) -> AsyncIterator[Any]:
         """A cursor for one statement, which is a transaction of its own; errors as in `_transaction`."""
         import psycopg
         import psycopg_pool
 
+        connections = self._pools.here()
         try:
-            pool = await self._pools.here().opened()
+            pool = await connections.opened()
             async with pool.connection() as connection, connection.cursor() as cursor:
                 yield cursor
         except (psycopg.Error, psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed, OSError) as error:
-            raise StoreError(
-                f"PostgreSQL failed: {type(error).__name__}; whether a write was carried out is not known, repeat it "
-                "with the same key",
-                session=session,
-            ) from error
+            waited = isinstance(error, psycopg_pool.PoolTimeout)
+            why = f"{error}{connections.refused}" if waited else type(error).__name__
+            raise failed(f"PostgreSQL failed: {why}", session, writes=writes) from error
 
 
 class _Pool:
-    """The connections of one event loop, opened and migrated at the first use."""
+    """The connections of one event loop, opened and migrated at the first use.
+
+    Attributes:
+        refused: why the last attempt to connect failed, behind a colon; "" when it did not.
+    """
 
     def __init__(self, address: str, schema: str, options: str, connections: int, timeout_s: float) -> None:
         self._address = address
@@ -300,6 +304,7 @@ class _Pool:
         self._connections = connections
         self._timeout_s = timeout_s
         self._opening: asyncio.Task[AsyncConnectionPool] | None = None
+        self.refused = ""
 
     async def opened(self) -> AsyncConnectionPool:
         """All who ask at once wait for one attempt; whoever asks after it has failed makes another."""
@@ -316,6 +321,7 @@ class _Pool:
             max_size=self._connections,
             timeout=self._timeout_s,
             open=False,
+            connection_class=self._noting(),
             kwargs={"options": self._options, "autocommit": True},
             check=AsyncConnectionPool.check_connection,
         )
@@ -329,9 +335,34 @@ class _Pool:
             raise
         return pool
 
+    def _noting(self) -> type[AsyncConnection]:
+        """Connections that leave a note of why there is none."""
+        from psycopg import AsyncConnection, Error
+
+        pool = self
+
+        class Noting(AsyncConnection):
+            @classmethod
+            async def connect(cls, *given: Any, **settings: Any) -> Self:
+                try:
+                    connection = await super().connect(*given, **settings)
+                except (Error, OSError) as error:
+                    pool.refused = f": {_reason(error)}"
+                    raise
+                pool.refused = ""
+                return connection
+
+        return Noting
+
     async def close(self) -> None:
         if self._opening is not None:
             await (await self.opened()).close()
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what the driver says, less what it quotes: hosts and roles, or what it takes for one."""
+    said = str(error).strip() or type(error).__name__
+    return re.sub(r"'[^']*'|\"[^\"]*\"", "...", said.splitlines()[0])
 
 
 def _options(address: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.errors import ConfigError, StoreError
+from ctxkit.errors import ConfigError
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import CHECKPOINTS, UNLIMITED, Limits, SessionInfo, checked_id, checked_key
-from ctxkit.sessions.stores.base import conflict, no_such_position, not_installed, text_bytes, wholly
+from ctxkit.sessions.stores.base import conflict, failed, no_such_position, not_installed, text_bytes, wholly
 from ctxkit.sessions.stores.by_loop import ByLoop
 from ctxkit.sessions.stores.redis_scripts import APPEND, CHECKPOINT, LEASE, RELEASE, REWRITE
 
@@ -76,7 +76,7 @@ class RedisStore(Closing):
         self, session: str, bodies: Sequence[bytes], *, after: int, key: str = "", limited: bool = True
     ) -> int:
         limits, named = self._limits if limited else UNLIMITED, text_bytes(checked_key(key))
-        async with self._server(session) as server:
+        async with self._server(session, writes=True) as server:
             begins = bool(bodies) and after == 0
             if begins:
                 await server.sadd(self._index, session)
@@ -141,7 +141,7 @@ class RedisStore(Closing):
     @wholly
     async def rewrite(self, session: str, bodies: Mapping[int, bytes]) -> None:
         pairs = [each for at, body in bodies.items() for each in (at, body)]
-        async with self._server(session) as server:
+        async with self._server(session, writes=True) as server:
             keys = [self._key(session, part) for part in ("log", "meta", "checkpoints")]
             said, wrong, position = await server.register_script(REWRITE)(keys, pairs)
         if said == b"wrong":
@@ -149,13 +149,13 @@ class RedisStore(Closing):
 
     @wholly
     async def delete(self, session: str) -> None:
-        async with self._server(session) as server:
+        async with self._server(session, writes=True) as server:
             await server.delete(*self._keys(session, len(PARTS)))
             await self._unlist(server, session)
 
     @wholly
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
-        async with self._server(session) as server:
+        async with self._server(session, writes=True) as server:
             keys = [self._key(session, part) for part in ("log", "checkpoints")]
             await server.register_script(CHECKPOINT)(keys, [position, body, CHECKPOINTS])
 
@@ -169,13 +169,13 @@ class RedisStore(Closing):
     @wholly
     async def lease(self, session: str, name: str, holder: str, seconds: float) -> bool:
         arguments = [text_bytes(name), text_bytes(holder), seconds, self._now()]
-        async with self._server(session) as server:
+        async with self._server(session, writes=True) as server:
             return bool(await server.register_script(LEASE)([self._key(session, "leases")], arguments))
 
     @wholly
     async def release(self, session: str, name: str, holder: str) -> None:
         arguments = [text_bytes(name), text_bytes(holder)]
-        async with self._server(session) as server:
+        async with self._server(session, writes=True) as server:
             await server.register_script(RELEASE)([self._key(session, "leases")], arguments)
 
     @wholly
@@ -197,22 +197,18 @@ class RedisStore(Closing):
     def _now(self) -> str:
         return "" if self._clock is None else repr(self._clock())
 
-    def _server(self, session: str) -> AbstractAsyncContextManager[Any]:
-        return self._reached(checked_id(session))
+    def _server(self, session: str, *, writes: bool = False) -> AbstractAsyncContextManager[Any]:
+        return self._reached(checked_id(session), writes=writes)
 
     @asynccontextmanager
-    async def _reached(self, session: str) -> AsyncIterator[Any]:
+    async def _reached(self, session: str, *, writes: bool = False) -> AsyncIterator[Any]:
         """The server, for one call; what its driver raises is a StoreError."""
         from redis.exceptions import RedisError
 
         try:
             yield self._clients.here()
         except (RedisError, OSError, TimeoutError) as error:
-            raise StoreError(
-                f"Redis failed: {type(error).__name__}: {error}; whether a write was carried out is not known, repeat "
-                "it with the same key",
-                session=session,
-            ) from error
+            raise failed(f"Redis failed: {type(error).__name__}: {error}", session, writes=writes) from error
 
 
 def _info(session: str, meta: Sequence[bytes | None]) -> SessionInfo | None:

@@ -10,6 +10,7 @@ from uuid import uuid4
 from ctxkit.errors import ConflictError, SessionError, StoreError
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
+from ctxkit.sessions.stores import store_of
 from ctxkit.sessions.stores.base import conflict, no_such_position
 
 __all__ = ["TieredStore"]
@@ -37,17 +38,25 @@ class TieredStore(Closing):
     mended by moving again. Should the hot store lose a session, it goes on from what the archive has of it.
 
     Args:
-        hot: where sessions are written, Redis perhaps.
-        archive: where they are kept, PostgreSQL perhaps.
+        hot: where sessions are written, Redis perhaps; or the address of it (see `open_store`).
+        archive: where they are kept, PostgreSQL perhaps; or the address of it.
         idle_s: seconds without a write after which `move_idle` moves a session.
         clock: seconds since 1970; it has to agree with the clock of the hot store.
+
+    Raises:
+        ConfigError: one of the stores is none.
     """
 
     def __init__(
-        self, hot: Store, archive: Store, *, idle_s: float = 1800.0, clock: Callable[[], float] = time.time
+        self,
+        hot: Store | str,
+        archive: Store | str,
+        *,
+        idle_s: float = 1800.0,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._hot = hot
-        self._archive = archive
+        self._hot = store_of(hot)
+        self._archive = store_of(archive)
         self._idle_s = idle_s
         self._clock = clock
 
