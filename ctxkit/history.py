@@ -211,7 +211,7 @@ class History:
             mend = mended if state.items else lambda given, provider: provider.repair(given)
             entries, repairs = mend(entries, self._provider)
             announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
-        check_flaws(entries, self._provider)
+        check_flaws(entries, self._provider, mended=self._repair)
         arrivals = [Arrival(entry, added.region, writer=self._writer(added, entry)) for entry in entries]
         state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
         if self.first_unsent and state.system != self._state.system:
@@ -279,22 +279,24 @@ class History:
             OpenCallsError: a request would end on a call without result.
             ProviderFormatError: it would be empty, or is broken: the first, and the first after each step back.
         """
-        tail = [each.call for each in open_tail(self._state) if not each.call.deferred]
-        if tail:
-            waiting = [call.id or call.name for call in tail]
-            raise OpenCallsError(
-                f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
-                calls=waiting,
-            )
         if self._checked != self.version or not self._state.items:
-            self._refuse_broken(view_of(self._state))
+            self.check(view_of(self._state))
             self._checked = self.version
+        else:
+            _check_tail(self._state)
         noted = note_facts(self._state, self.first_unsent, self._meter)
         if noted is self._state or view_of(self._state).newly_refused(view_of(noted)):
             return None
         return Step("notes", noted)
 
-    def _refuse_broken(self, view: View) -> None:
+    def check(self, view: View) -> None:
+        """Refuse a request that a provider would refuse.
+
+        Raises:
+            OpenCallsError: it ends on a call without result.
+            ProviderFormatError: it is empty, or broken.
+        """
+        _check_tail(view.state)
         for violation in view.violations.values():
             if violation.rule in self._provider.certain:
                 refuse(violation, self._provider)
@@ -429,3 +431,12 @@ class History:
             UnknownHandleError: nothing is kept under that handle.
         """
         return [copied(self.archive.original(id)) for id in self.archive.positions(handle)]
+
+
+def _check_tail(state: State) -> None:
+    waiting = [each.call.id or each.call.name for each in open_tail(state) if not each.call.deferred]
+    if waiting:
+        raise OpenCallsError(
+            f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
+            calls=waiting,
+        )

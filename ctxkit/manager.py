@@ -194,7 +194,7 @@ class ContextManager:
         done = self._preparation.select(snapshot)
         if done.selected.wanted:
             done = await self._preparation.compress(snapshot, self._commit, self._attempted)
-        return self._structured(done, started)
+        return self._structured(done, snapshot, started)
 
     def prepare_sync(self, tools: Any = None) -> Request:
         """`prepare` for a caller that cannot await; it may be called inside a running event loop too."""
@@ -203,7 +203,7 @@ class ContextManager:
         done = self._preparation.select(snapshot)
         if done.selected.wanted:
             done = run_sync(lambda: self._preparation.compress(snapshot, self._commit, self._attempted))
-        return self._structured(done, started)
+        return self._structured(done, snapshot, started)
 
     def compact(self) -> Report:
         """Compact now, whatever the triggers say, and tell what was done.
@@ -239,8 +239,8 @@ class ContextManager:
     async def _attempted(self, outcome: Outcome) -> None:
         self._history.do(lambda: self._history.attempting(outcome))
 
-    def _structured(self, done: Done, started: float) -> Request:
-        wrong = self._preparation.checked(done)
+    def _structured(self, done: Done, gathered: Snapshot, started: float) -> Request:
+        wrong = self._preparation.checked(done, gathered)
         self._history.do(lambda: self._history.sending(done.view.state))
         return self._preparation.structured(done, wrong, started)
 

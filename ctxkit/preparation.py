@@ -14,6 +14,7 @@ from ctxkit.checks import request_failures
 from ctxkit.config_error import nearest
 from ctxkit.core.budget import Budget
 from ctxkit.core.edits import Failure
+from ctxkit.core.flaws import mended
 from ctxkit.core.items import Writer
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State
@@ -212,10 +213,21 @@ class Preparation:
         given = messages if isinstance(messages, list | tuple) else [messages]
         for message in given:
             refuse_other_vendor(message, name)
-        dumped = (entry for message in given for entry in self.provider.dump(message))
+        dumped = (entry for message in given for entry in self._dumped(message))
         entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
         beside = taken_in(system, format=name, path="system")
         return Added(entries, beside, region, calls, writer)
+
+    def _dumped(self, message: object) -> list[Entry]:
+        """The entries of a message. An answer that a model gave, as the SDK's object, is mended where no provider takes
+        it back: one without content goes, an empty list of calls too; the next report says so."""
+        entries = self.provider.dump(message)
+        if isinstance(message, Mapping):
+            return entries
+        whole, repairs = mended(entries, self.provider)
+        for each in repairs:
+            self.history.announce(f"of a model's answer: {each.rule}: {each.message}")
+        return whole
 
     # Gather, select, compress, structure: how a request is made
 
@@ -282,13 +294,20 @@ class Preparation:
         done = Done(outcome.after, Selected("a preview", True), outcome)
         return self.told(done, (), started).report
 
-    def checked(self, done: Done) -> tuple[Failure, ...]:
+    def checked(self, done: Done, gathered: Snapshot) -> tuple[Failure, ...]:
         """What is wrong with the request that is about to be made.
 
+        Args:
+            done: what it is made from.
+            gathered: the conversation as it was judged; where `done` has another, that is judged too.
+
         Raises:
+            OpenCallsError, ProviderFormatError: what came or went meanwhile leaves none that a provider would take.
             BudgetExceededError: it is over its budget.
             StrategyError: something is wrong with it, and `strict` is set.
         """
+        if done.view.state is not gathered.state:
+            self.history.check(done.view)
         check_fits(done.view, done.failures)
         wrong = request_failures(done.view, self.hooks)
         if wrong and self.services.strict:

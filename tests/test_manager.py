@@ -7,6 +7,9 @@ import threading
 from typing import Any
 
 import pytest
+from anthropic.types import Message as AnthropicMessage
+from google.genai import types as genai
+from openai.types.chat import ChatCompletion
 
 from ctxkit import (
     Budget,
@@ -602,3 +605,37 @@ def test_results_of_one_step_that_come_one_by_one_are_one_content_for_gemini(ids
     assert request.messages[-1] == {"role": "user", "parts": answers}
     assert not provider("gemini").violations(request.messages)
     assert request.report.normalised == ("the result in messages[3] was put beside the others of its step",)
+
+
+def _answers() -> list[tuple[str, Any, str]]:
+    chat = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+    said = [
+        ("stop", {"role": "assistant", "content": "x", "tool_calls": []}, "C7"),
+        ("content_filter", {"role": "assistant", "content": None}, "C8"),
+    ]
+    choices = [([{"index": 0, "finish_reason": why, "message": each}], rule) for why, each, rule in said]
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "x", "content": []}
+    message |= {"stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
+    cut = {"candidates": [{"content": {"role": "model"}, "finish_reason": "MAX_TOKENS"}]}
+    return [
+        *(
+            ("openai-chat", ChatCompletion.model_validate({**chat, "choices": each}), rule)
+            for each, rule in choices
+        ),
+        ("gemini", genai.GenerateContentResponse.model_validate(cut), "G10"),
+        ("anthropic", AnthropicMessage.model_validate(message), "A10"),
+    ]
+
+
+@pytest.mark.parametrize(("format", "answer", "rule"), _answers())
+def test_an_answer_of_a_model_that_says_nothing_does_not_break_the_loop(
+    format: Any, answer: Any, rule: str
+) -> None:
+    context = ContextManager(format, Budget(window=1_000))
+    context.add(HELLO[format])
+    context.prepare_sync()
+    context.add(answer)
+    context.add(HELLO[format])
+    request = context.prepare_sync()
+    assert not provider(format).violations(request.messages)
+    assert [line for line in request.report.normalised if line.startswith(f"of a model's answer: {rule}: ")]

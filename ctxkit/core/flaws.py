@@ -10,25 +10,25 @@ from ctxkit.errors import ProviderFormatError
 __all__ = ["check_flaws", "mended", "refuse"]
 
 
-def check_flaws(entries: Sequence[Entry], provider: Provider) -> None:
-    """Refuse entries of which no server would take a request.
+def check_flaws(entries: Sequence[Entry], provider: Provider, *, mended: bool) -> None:
+    """Refuse entries of which no server would take a request; `mended` says that they were mended before.
 
     Raises:
         ProviderFormatError: for the first of them.
     """
     for flaw in _flaws(entries, provider):
-        refuse(flaw, provider)
+        refuse(flaw, provider, mends=not mended and not provider.shape(entries[flaw.index]).results)
 
 
-def refuse(violation: Violation, provider: Provider) -> None:
-    """Say what a provider would refuse.
+def refuse(violation: Violation, provider: Provider, *, mends: bool = True) -> None:
+    """Say what a provider would refuse; `mends` says that `repair=True` might do something about it.
 
     Raises:
         ProviderFormatError: always.
     """
+    hint = "; repair=True mends what can be mended" if mends else ""
     raise ProviderFormatError(
-        f"the provider would refuse this: {violation.message} (see {violation.rule} in docs/wire-rules.md; "
-        "repair=True mends what can be mended)",
+        f"the provider would refuse this: {violation.message} (see {violation.rule} in docs/wire-rules.md{hint})",
         format=provider.name,
         path=violation.path,
         rule=violation.rule,

@@ -76,6 +76,8 @@ class Log:
         self._clock = clock
         self._mutex: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
         self._unsure = True
+        self._seen: tuple[int, float | None] = (0, None)
+        self._newest_at: float | None = None
         self._since_checkpoint = [0, 0]
         self._checkpoint_size = 0
 
@@ -114,6 +116,7 @@ class Log:
         book = restore_checkpoint(body, self.history, session=self.id)
         if book is not None:
             self.book, self.position, self._checkpoint_size = book, position, len(body)
+            self._seen = (position, None)
             self._check_format()
 
     def _check_format(self) -> None:
@@ -129,24 +132,38 @@ class Log:
             await self._catch_up()
 
     async def _catch_up(self, upto: int | None = None) -> None:
-        known = self.position
-        newer = await self.store.read(self.id, after=known, upto=upto)
-        if newer and known:
-            await self._check_same()
-        for body in newer:
+        for body in await self._newer(upto):
             at = self.position + 1
             with legible(self.id, at, fault=DOES_NOT_FIT):
                 record = record_from(body, self.history.state, session=self.id, position=at)
                 self._take(record, len(body))
+        self._seen = (self.position, self._newest_at)
         self._unsure = False
 
-    async def _check_same(self) -> None:
+    async def _newer(self, upto: int | None) -> list[bytes]:
+        """The records behind those that are known, of the log that they are from: what was read last has to be there
+        still, from the time that it had. Erasures leave both as they are."""
+        seen, _ = self._seen
+        if seen == self.position:
+            held = await self.store.read(self.id, after=max(0, seen - 1), upto=upto)
+            self._check_same(held[:1])
+            return held[1:] if seen else held
+        self._check_same(await self.store.read(self.id, after=seen - 1, upto=seen) if seen else [])
+        return await self.store.read(self.id, after=self.position, upto=upto)
+
+    def _check_same(self, held: list[bytes]) -> None:
         """Refuse to go on in a log that is not the one that was read: it was deleted, and perhaps begun anew."""
-        first = await self.store.read(self.id, upto=1)
-        if not first or told_in(first[0], session=self.id)["at"] != self.book.created:
+        position, at = self._seen
+        if not position:
+            return
+        now = told_in(held[0], session=self.id, position=position)["at"] if held else None
+        if now is None or at not in (None, now):
+            self._unsure = True
             raise SessionError(
                 f"session {self.id!r} was deleted since it was opened here; open it again", session=self.id
             )
+        if self.position == position:
+            self._newest_at = now
 
     def _take(self, record: Record, size: int) -> None:
         self.book.fold(record, self.position + 1, self._provider)
@@ -154,6 +171,7 @@ class Log:
             self.history.take(record.step)
         self.history.archive.erase(record.gone)
         self.position += 1
+        self._newest_at = record.at
         self._since_checkpoint[0] += 1
         self._since_checkpoint[1] += size
 
@@ -195,10 +213,8 @@ class Log:
                 )
             except ConflictError:
                 await asyncio.sleep(random.uniform(0, min(0.001 * 2 ** min(attempt, 10), LONGEST_PAUSE_S)))
-                attempt, known = attempt + 1, self.position
+                attempt += 1
                 await self._catch_up()
-                if self.position == known:
-                    await self._check_same()
                 continue
             if key and not await self._wrote(bodies, position):
                 await self._catch_up()
@@ -238,16 +254,18 @@ class Log:
         body = record_bytes(record, self.history.state)
         if self.position:
             return [body]
-        begun = self._begun(record.at)
+        begun = self.begun(record.at)
         return [record_bytes(begun, self.history.state), body]
 
-    def _begun(self, at: float) -> Record:
+    def begun(self, at: float) -> Record:
+        """The record that begins the session."""
         named = {"parent": self.parent} if self.parent else {}
         return Record("session", at, data={"format": self._provider.name, **named})
 
     def _fold(self, record: Record, bodies: Sequence[bytes]) -> None:
         if len(bodies) > 1:
-            self._take(self._begun(record.at), len(bodies[0]))
+            self._take(self.begun(record.at), len(bodies[0]))
+            self._seen = (1, record.at)
         self._take(record, len(bodies[-1]))
 
     async def paged(self, work: Callable[[], T]) -> T:

@@ -196,6 +196,7 @@ class Recalled(Closing):
         then = await self._folded(wanted)
         step = Step("fork", self._less_erased(then)) if then.archive.erased else None
         forked = Record("fork", self._clock(), step, {"from": self.id, "position": wanted})
+        bodies = bodies or [record_bytes(self._log.begun(forked.at), then.state)]
         bodies.append(record_bytes(forked, then.state))
         try:
             await self.store.append(id, bodies, after=0)

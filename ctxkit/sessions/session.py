@@ -210,7 +210,7 @@ class Session(Recalled):
         started = time.perf_counter()
         snapshot, erased_at = await self._gathered(tools), self._log.book.erased_at
         done = await self._compacting.before_request(snapshot)
-        wrong = self.preparation.checked(done)
+        wrong = self.preparation.checked(done, snapshot)
         return Ready(done, wrong, erased_at), self.preparation.structured(done, wrong, started)
 
     async def _sent(self, ready: Ready, outgoing: Outgoing | None = None) -> Record | None:
@@ -340,8 +340,12 @@ class Session(Recalled):
             ConversationError: no such call is open.
         """
         await self._log.refresh()
-        waiting = calls.named(self._history.state, call, self.id).call
-        await self._edit(Close(waiting.id or waiting.name, text, by=USER))
+
+        def made(at: float) -> Record | None:
+            waiting = calls.named(self._history.state, call, self.id).call
+            return recorded(self._history.editing(Close(waiting.id or waiting.name, text, by=USER)), at)
+
+        await self._log.write(made)
 
     # What was folded away, for the model
 

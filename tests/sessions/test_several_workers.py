@@ -8,13 +8,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import pytest
+from pydantic import PrivateAttr
 
 from ctxkit import (
     Budget,
     ConfigError,
     ConversationError,
+    Drop,
     MemoryStore,
+    OpenCallsError,
     Plan,
+    ProviderFormatError,
     Services,
     Session,
     SessionError,
@@ -86,7 +90,7 @@ def test_a_worker_writes_on_after_another_took_everything_out(first: str) -> Non
     run(work)
 
 
-@pytest.mark.parametrize("begun_anew", [0, 1, 5])
+@pytest.mark.parametrize("begun_anew", [0, 1, 2, 3, 5])
 def test_a_session_that_was_deleted_is_not_written_on(begun_anew: int) -> None:
     async def work(store: MemoryStore, one: Session, other: Session) -> None:
         for number in range(3):
@@ -95,7 +99,7 @@ def test_a_session_that_was_deleted_is_not_written_on(begun_anew: int) -> None:
         fresh = await Session.open("s", store, **{**SETTINGS, "clock": lambda: 1.0})
         for number in range(begun_anew):
             await fresh.add(user(f"new {number}"))
-        for write in (lambda: one.add(user("more")), one.prepare, lambda: one.remember("a", "b")):
+        for write in (one.prepare, lambda: one.add(user("more")), lambda: one.remember("a", "b")):
             with pytest.raises(SessionError, match="was deleted since it was opened here"):
                 await asyncio.wait_for(write(), 5)
         new = [f"new {number}" for number in range(begun_anew)]
@@ -314,3 +318,85 @@ def test_another_format_is_named_however_much_is_on_record() -> None:
             await Session.open("s", store, **{**SETTINGS, "format": "anthropic"})
 
     run(work)
+
+
+def test_a_fork_that_was_begun_anew_is_another_session() -> None:
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        await one.add([user("a"), user("b")])
+        fork = await one.fork("f")
+        await fork.add(user("c"))
+        await store.delete("f")
+        again = await one.fork("f")
+        await again.add(user("d"))
+        with pytest.raises(SessionError, match="was deleted since it was opened here"):
+            await fork.prepare()
+        assert contents(again.messages) == ["a", "b", "d"]
+
+    run(work)
+
+
+@pytest.mark.parametrize("written", [0, 2])
+def test_a_fork_of_nothing_begins_as_a_session_does(written: int) -> None:
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        for number in range(written):
+            await one.add(user(f"{number}"))
+        fork = await one.fork("f", at=0)
+        beside = await Session.open("f", store, **SETTINGS)
+        await fork.add(user("a"))
+        await beside.add(user("b"))
+        assert contents((await Session.open("f", store, **SETTINGS)).messages) == ["a", "b"]
+        assert (await verify(store, "f")).findings == ()
+        with pytest.raises(ConfigError, match="holds messages of the format openai-chat"):
+            await Session.open("f", store, **{**SETTINGS, "format": "anthropic"})
+
+    run(work)
+
+
+class Meanwhile(CompressionStrategy):
+    """Keeps the newest turns, and lets something happen before it says so."""
+
+    kind: Literal["meanwhile"] = "meanwhile"
+    _happens: list[Callable[[], Awaitable[None]]] = PrivateAttr(default_factory=list)
+
+    async def plan(self, view: View, services: Services) -> Plan:
+        if self._happens:
+            await self._happens.pop()()
+        return Plan.of(Drop(tuple(unit.id for unit in view.free()), "old"))
+
+
+@pytest.mark.parametrize("comes", ["pop", "call"])
+def test_what_comes_or_goes_while_a_compaction_is_planned_makes_no_request_that_is_refused(
+    comes: str,
+) -> None:
+    strategy = Meanwhile()
+
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        for number in range(9):
+            await one.add([user(f"{number} " + "word " * 60), {"role": "assistant", "content": "yes " * 60}])
+        reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
+        text = {"type": "output_text", "text": "ok", "annotations": []}
+        said = {
+            "type": "message",
+            "role": "assistant",
+            "id": "msg_1",
+            "status": "completed",
+            "content": [text],
+        }
+        await one.add([user("now"), reasoning, said])
+
+        async def happens() -> None:
+            await other.refresh()
+            if comes == "pop":
+                await other.pop()
+                return
+            await other.pop()
+            await other.pop()
+            call = {"type": "function_call", "call_id": "c1", "name": "pay", "arguments": "{}"}
+            await other.add([user("pay"), call])
+
+        strategy._happens.append(happens)
+        with pytest.raises((ProviderFormatError, OpenCallsError)):
+            await one.prepare()
+        assert not strategy._happens
+
+    run(work, format="openai-responses", strategy=strategy)
