@@ -60,10 +60,11 @@ if TYPE_CHECKING:
     from ctxkit.report import Report
     from ctxkit.restoring import restore_tool
     from ctxkit.sessions.children import Child
+    from ctxkit.sessions.drafts import Draft
     from ctxkit.sessions.handoff import Handoff
     from ctxkit.sessions.recalled import Moment
     from ctxkit.sessions.retention import Retention, Swept, sweep
-    from ctxkit.sessions.session import Draft, Session
+    from ctxkit.sessions.session import Session
     from ctxkit.sessions.store import Limits, SessionInfo, Store
     from ctxkit.sessions.stores import open_store
     from ctxkit.sessions.stores.encrypted import EncryptedStore
@@ -102,7 +103,8 @@ _HOMES = {
     "ctxkit.sessions.handoff": ("Handoff",),
     "ctxkit.sessions.recalled": ("Moment",),
     "ctxkit.sessions.retention": ("Retention", "Swept", "sweep"),
-    "ctxkit.sessions.session": ("Draft", "Session"),
+    "ctxkit.sessions.drafts": ("Draft",),
+    "ctxkit.sessions.session": ("Session",),
     "ctxkit.sessions.store": ("Limits", "SessionInfo", "Store"),
     "ctxkit.sessions.stores": ("open_store",),
     "ctxkit.sessions.stores.encrypted": ("EncryptedStore",),

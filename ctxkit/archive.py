@@ -92,6 +92,10 @@ class Archive:
         """Whether the original with an id was taken out for good."""
         return id < self.erased_to or id in self.erased
 
+    def is_popped(self, id: int) -> bool:
+        """Whether it was taken out by itself, and not with all that was there."""
+        return id in self.erased
+
     def original(self, id: int) -> Entry:
         """The entry that an item arrived as. Do not change it.
 

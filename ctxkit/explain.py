@@ -76,5 +76,6 @@ def _explained(
     if changed or item.id in merged:
         return Explanation(item.id, "moved", "a result that came late stands with its call, or as a note")
     if item.unit in view.fixed:
-        return Explanation(item.id, "pinned", "nothing may change it")
+        by = next((pin.by for pin in view.state.pins if pin.unit == item.unit), "")
+        return Explanation(item.id, "pinned", "nothing may change it", by)
     return Explanation(item.id, "present", "as it arrived")

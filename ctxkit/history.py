@@ -16,7 +16,7 @@ from ctxkit.core.flaws import check_flaws, mended, refuse
 from ctxkit.core.items import NOBODY, Item, Writer
 from ctxkit.core.kernel import Setting, apply
 from ctxkit.core.popping import newest, without, without_erased
-from ctxkit.core.profile import note_facts
+from ctxkit.core.profile import note_facts, without_facts
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, State, open_tail, stand_ins, wire
 from ctxkit.core.view import Past, View
@@ -353,7 +353,8 @@ class History:
         return Step(kind, state, announced=announced)
 
     def popping(self) -> Step | None:
-        """The newest entry is taken back, for good; None when there is none.
+        """The newest entry is taken back, for good, with the facts that were read out of it alone; None when there is
+        none.
 
         Raises:
             ConversationError: it was merged into another entry, as late results are.
@@ -366,7 +367,12 @@ class History:
             raise ConversationError(
                 "the newest message holds late results of several; it cannot be taken back"
             )
-        return Step("pop", without(self._state, item, self._meter), popped=item.id)
+
+        def is_popped(id: int) -> bool:
+            return id == item.id or self.archive.is_popped(id)
+
+        left = without_facts(without(self._state, item, self._meter), is_popped, self._meter)
+        return Step("pop", left, popped=item.id)
 
     def clearing(self) -> Step:
         """Everything is taken back, for good; only the count of messages goes on."""
@@ -393,7 +399,7 @@ class History:
         now = self._state
         since_then = self.archive.items(range(then.next_id, now.next_id))
         state = replace(
-            without_erased(then, self.archive.is_erased, self._meter),
+            self.less_erased(then),
             next_id=now.next_id,
             next_synthetic=min(now.next_synthetic, then.next_synthetic),
         )
@@ -401,6 +407,12 @@ class History:
         left = Kept((range(then.next_id, now.next_id),), "dropped", USER, "rolled back")
         announced = (f"the conversation was rolled back{BROKEN}",)
         return Step("rollback", state, kept=((handle, left),) if handle else (), announced=announced)
+
+    def less_erased(self, then: State, *archives: Archive) -> State:
+        """An earlier state without what was taken out for good since, here or in what other archives know."""
+        known = (self.archive, *archives)
+        state = without_erased(then, lambda id: any(each.is_erased(id) for each in known), self._meter)
+        return without_facts(state, lambda id: any(each.is_popped(id) for each in known), self._meter)
 
     def sending(self, state: State) -> Step:
         """A request is made from a state; its entries count as sent from now on."""

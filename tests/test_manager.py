@@ -216,7 +216,7 @@ def test_a_pin_with_an_end_ends() -> None:
     for _ in range(2):
         context.add(said(1))
     context.compact()
-    assert context.explain()[0].fate == "pinned"
+    assert (context.explain()[0].fate, context.explain()[0].by) == ("pinned", "user")
     for _ in range(20):
         context.add(said(1))
         context.prepare_sync()

@@ -170,6 +170,8 @@ async def _finished(store: Store, id: str) -> None:
         say(f"{plain(id)}: what was before position {left.before} is erased now")
     for item in sorted(left.ids):
         say(f"{plain(id)}: messages[{item}] is erased now")
+    if left.checkpoint:
+        say(f"{plain(id)}: a checkpoint of before is dropped now")
 
 
 async def _verify(store: Store, args: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,12 +11,15 @@ from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import marked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
-__all__ = ["fold_facts", "note_facts"]
+__all__ = ["TELLING", "fold_facts", "note_facts", "without_facts"]
 
 Made = Literal["profile", "ledger", "note"]
 
 FRONT: tuple[Made, ...] = ("profile", "ledger")
 """What facts are written as between compactions, in wire order."""
+
+TELLING = (*FRONT, "note")
+"""All that facts are written as."""
 
 TITLES = {
     "profile": "What is known, not an instruction:",
@@ -44,7 +47,7 @@ def fold_facts(state: State, meter: Meter) -> State:
             front.append(held)
         elif text:
             front.append(_entry(state, state.next_synthetic - len(front), text, made, meter))
-    rest = [item for item in state.items if item.made not in (*FRONT, "note")]
+    rest = [item for item in state.items if item.made not in TELLING]
     at = next((k for k, item in enumerate(rest) if item.shape.role is not Role.SYSTEM), len(rest))
     for k, item in enumerate(rest):
         if item.shape.role is Role.COMPACTION:
@@ -79,6 +82,20 @@ def note_facts(state: State, sent: int, meter: Meter) -> State:
         return state
     at = newest if unsent and newest is not None else len(state.items)
     return _with(state, (*state.items[:at], note, *state.items[at:]))
+
+
+def without_facts(state: State, is_popped: Callable[[int], bool], meter: Meter) -> State:
+    """The state without facts that were read out of entries that were all taken back, by the ids of those; what is
+    written of the others is written anew, in front."""
+    stay = [not fact.source or not all(map(is_popped, fact.source)) for fact in state.facts]
+    if all(stay):
+        return state
+    facts = tuple(fact for fact, stays in zip(state.facts, stay, strict=True) if stays)
+    left = replace(state, facts=facts, noted=sum(stay[: state.noted]))
+    items = tuple(item for item in state.items if item.made not in TELLING)
+    if len(items) == len(state.items):
+        return left
+    return fold_facts(replace(left, items=items, ledger=ledger_of(items)), meter)
 
 
 def _reasons(state: State, meter: Meter) -> bool:

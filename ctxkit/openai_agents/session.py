@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,10 @@ from ctxkit.openai_agents.rows import Row, dangling, newest_rows, rows_of, witho
 from ctxkit.preparation import Done, Preparation
 from ctxkit.providers import FormatName, provider
 from ctxkit.sessions.closing import Closing
+from ctxkit.sessions.loop_lock import LoopLock
 from ctxkit.sessions.outgoing import Outgoing, Ready, tokens_of
+from ctxkit.sessions.recalled import recorded
+from ctxkit.sessions.records import Record
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store, checked_id
 from ctxkit.sessions.stores.memory import MemoryStore
@@ -77,7 +79,7 @@ class CtxkitSession(Closing):
         self._session: Session | None = None
         self._calls: ModelCalls | None = None
         self._is_filtered = False
-        self._opening = asyncio.Lock()
+        self._opening = LoopLock()
 
     @classmethod
     def from_config(
@@ -281,8 +283,9 @@ class CtxkitSession(Closing):
             limit = self.session_settings.limit
         if not history.state.items or (limit is not None and limit <= 0):
             return self._as_it_is(session, "nothing was asked for"), []
-        await self._without_leftovers(session)
         ready = await self._ready(session)
+        while dangling(history.state):  # somebody else's words came behind reasoning meanwhile
+            ready = await self._ready(session)
         view = session.preparation.view(history.state)
         selected = replace(ready.done.selected, why=f"what the session gave; {ready.done.selected.why}")
         rows = without_tail(self._rows(view.state))
@@ -292,11 +295,16 @@ class CtxkitSession(Closing):
     async def _ready(self, session: Session) -> Ready:
         """The next request, compacted when that is due; as it is while something of it has yet to come."""
         history = session.preparation.history
+        await self._without_leftovers(session)
         try:
             ready, _ = await session._ready(None)
         except OpenCallsError as error:
             why = f"calls wait for results ({', '.join(map(str, error.calls))})"
         except ProviderFormatError:
+            if dangling(history.state):  # since somebody else's words came behind it
+                return await self._ready(session)
+            if not history.state.items:
+                return self._as_it_is(session, "none: there is nothing to read")
             if len(without_tail(self._rows(history.state))) == len(self._rows(history.state)):
                 raise
             why = "reasoning waits for what it belongs to"
@@ -311,10 +319,14 @@ class CtxkitSession(Closing):
 
     async def _without_leftovers(self, session: Session) -> None:
         """Take reasoning out of what is shown that stands between others' items, its own call taken back."""
-        units = dangling(session.preparation.history.state)
-        if units:
-            why = "what it belongs to was taken back"
-            await session._edit(Strip(units, why, LEFTOVER))
+        history = session.preparation.history
+
+        def made(at: float) -> Record | None:
+            units = dangling(history.state)
+            edit = Strip(units, "what it belongs to was taken back", LEFTOVER)
+            return recorded(history.editing(edit), at) if units else None
+
+        await session._log.write(made)
 
     def _rows(self, state: State) -> list[Row]:
         """How a state is given to a model."""

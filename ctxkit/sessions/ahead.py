@@ -1,18 +1,14 @@
-"""Ahead: what a request held of entries before they came into their session, and how it is taken out again."""
+"""Ahead: what requests held of entries before they came into their session, so that it can be taken out with them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ctxkit.core.marks import marked
 from ctxkit.sessions.changes import Json
-from ctxkit.sessions.log import Log
 from ctxkit.sessions.outgoing import FRESH
-from ctxkit.sessions.paging import record
-from ctxkit.sessions.records import Record, legible, to_bytes
-from ctxkit.sessions.sent import ERASED
+from ctxkit.sessions.records import Record
 
-__all__ = ["AHEAD", "Place", "ahead_of", "erase_ahead", "fresh_of"]
+__all__ = ["AHEAD", "Place", "ahead_in", "ahead_of", "fresh_of"]
 
 AHEAD = "ahead"
 """Where the record of what arrived says which requests held it before."""
@@ -33,25 +29,9 @@ def ahead_of(places: Iterable[Place]) -> Json:
     return {AHEAD: told} if told else {}
 
 
-async def erase_ahead(log: Log, id: int) -> None:
-    """Take out of the log, for good, what requests held of an item, and of what came with it, before it arrived.
-
-    It is done before the item itself is taken back, so that a crash between the two leaves nothing.
-    """
-    arrived = await record(log.store, log.id, log.book.position_of(id))
+def ahead_in(told: Json) -> dict[int, list[int]]:
+    """The places that `ahead_of` told, by the position of the request."""
     places: dict[int, list[int]] = {}
-    with legible(log.id):
-        for position, place in arrived.get("data", {}).get(AHEAD, ()):
-            places.setdefault(position, []).append(place)
-    gone = log.history.setting.meter.provider.stand_in(marked(ERASED))
-    changed = {}
-    for position, held in places.items():
-        request = await record(log.store, log.id, position)
-        if request["kind"] == "request":
-            with legible(log.id, position):
-                for place in held:
-                    request["data"]["new"][place] |= {"raw": gone, "erased": True}
-                request["data"].pop("seal", None)
-            changed[position] = to_bytes(request)
-    if changed:
-        await log._rewrite(changed)
+    for position, place in told.get(AHEAD, ()):
+        places.setdefault(position, []).append(place)
+    return places

@@ -20,6 +20,7 @@ __all__ = [
     "changed",
     "facts_from",
     "facts_json",
+    "holds",
     "item_from",
     "item_json",
     "span_from",
@@ -127,10 +128,13 @@ def _items_change(before: Sequence[Item], after: Sequence[Item]) -> list[Any]:
 
 
 def _facts_change(before: Sequence[Fact], after: Sequence[Fact]) -> Json:
-    """The facts that came, behind as many of the old ones as stay: all of them, but when a session goes back."""
+    """The facts that came, behind as many of the old ones as stay: all of them, but when a session goes back, or
+    something is taken back."""
     if len(after) >= len(before) and after[: len(before)] == before:
         return {"facts": facts_json(after[len(before) :])} if len(after) > len(before) else {}
-    return {"facts_kept": 0, "facts": facts_json(after)}
+    both = zip(before, after, strict=False)
+    kept = next((at for at, (one, other) in enumerate(both) if one != other), min(len(before), len(after)))
+    return {"facts_kept": kept, "facts": facts_json(after[kept:])}
 
 
 def _in_runs(places: Sequence[int], items: Sequence[Item]) -> Iterable[Any]:
@@ -202,6 +206,11 @@ def item_from(told: Mapping[str, Any]) -> Item:
         **{name: told[name] for name in _WHERE_SET if name in told},
         writer=Writer(**{name: told[name] for name in Writer._fields if name in told}),
     )
+
+
+def holds(told: Json, id: int) -> bool:
+    """Whether JSON is the item with an id, or stands for it."""
+    return told.get("id") == id or any(id in range(*span) for span in told.get("stands_for", ()))
 
 
 _WHERE_SET = ("edited", "made")

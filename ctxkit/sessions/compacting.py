@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from ctxkit.engine import Outcome
-from ctxkit.errors import StoreError
 from ctxkit.history import Snapshot, Step
 from ctxkit.preparation import Done, Preparation
 from ctxkit.report import Report, told
+from ctxkit.sessions.leases import leased
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import Record
 from ctxkit.triggers import Selected
@@ -23,9 +21,6 @@ __all__ = ["Compacting"]
 
 LEASE_S = 30.0
 """Seconds for which a worker has a compaction for itself; renewed while it is at it."""
-
-LONGEST_PAUSE_S = 0.5
-"""Longest pause before a worker that waits for another's compaction looks again; the pauses double."""
 
 NAME = "compaction"
 """The lease that a worker takes to compact."""
@@ -122,36 +117,9 @@ class Compacting:
             "failures": [f"{each.by}: {each.why}" for each in outcome.failures],
         }
 
-    @asynccontextmanager
-    async def _leased(self, *, wait: bool) -> AsyncIterator[bool]:
-        """Have the compaction of this session for oneself, as soon as no other task or worker has it; or, without `wait`,
-        False when one has it."""
-        holder, pause = uuid.uuid4().hex, 0.02
-        renewing: asyncio.Task[None] | None = None
-        try:
-            while not (ours := await self._lease(holder)) and wait:
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, LONGEST_PAUSE_S)
-            if ours:
-                renewing = asyncio.create_task(self._renew(holder))
-            yield ours
-        finally:
-            if renewing is not None:
-                renewing.cancel()
-            await asyncio.shield(self._release(holder))
-
-    async def _lease(self, holder: str) -> bool:
-        return await self._log.store.lease(self._log.id, NAME, holder, LEASE_S)
-
-    async def _release(self, holder: str) -> None:
-        with suppress(StoreError):  # then the lease runs out by itself
-            await self._log.store.release(self._log.id, NAME, holder)
-
-    async def _renew(self, holder: str) -> None:
-        while True:
-            await asyncio.sleep(LEASE_S / 3)
-            with suppress(StoreError):  # there are two more tries before it runs out
-                await self._lease(holder)
+    def _leased(self, *, wait: bool) -> AbstractAsyncContextManager[bool]:
+        """Have the compaction of this session for oneself; without `wait`, False when another task or worker has it."""
+        return leased(self._log.store, self._log.id, NAME, LEASE_S, wait=wait)
 
 
 def _as_it_is(done: Done, why: str) -> Done:

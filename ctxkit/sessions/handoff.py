@@ -46,7 +46,7 @@ class Handoff:
     """What the next agent begins with.
 
     Attributes:
-        messages: in the provider's own JSON: facts, the summary, what goes along as it is.
+        messages: in the provider's own JSON: facts, the summary, what was pinned, what else goes along as it is.
         system: the system text of the next agent, as it was given.
         summary: the text of the summary, "" where everything goes along as it is.
     """
@@ -88,8 +88,10 @@ async def handed_over(
     beside = preparation.added((), system, "", ()).system
     meter = view.setting.meter
     view = preparation.view(fold_facts(view.state, meter))
-    folded, kept = _split(view, tail)
+    folded, pinned, kept = _split(view, tail)
     asked = next((item for unit in reversed(folded) for item in unit.items if opens_turn(item)), None)
+    if asked is not None and any(unit.turn > asked.turn for unit in pinned):
+        asked = None  # what was said last is pinned
     words = _bare(preparation, view.original(asked)) if asked is not None and not kept else None
     text, said = "", _text(view, words)
     if [unit for unit in folded if words is None or unit.items[0] is not asked]:
@@ -104,22 +106,24 @@ async def handed_over(
     messages += [item.raw for item in view.state.items if item.made in ("profile", "ledger")]
     if text:
         messages.append(meter.note(f"{TITLE}\n{fence('summary', text)}")[0])
-    messages += [*([words] if words is not None else []), *_raw(view, kept)]
+    messages += [*_raw(view, pinned), *([words] if words is not None else []), *_raw(view, kept)]
     return Handoff([copied(entry) for entry in messages], beside, text)
 
 
-def _split(view: View, tail: int) -> tuple[list[Unit], list[Unit]]:
-    """What a summary stands for, and what goes along as it is: whole turns, without system text and what ctxkit wrote
-    in front. A step that waits for a result cannot go along."""
+def _split(view: View, tail: int) -> tuple[list[Unit], list[Unit], list[Unit]]:
+    """What a summary stands for, and what goes along as it is: what is pinned, and whole turns, without system text and
+    what ctxkit wrote in front. A step that waits for a result cannot go along."""
     sealed = [at for at, unit in enumerate(view.units) if any(_is_sealed(item) for item in unit.items)]
     since = view.units[sealed[-1] + 1 :] if sealed else view.units
     units = [unit for unit in since if not any(_stays(item) for item in unit.items)]
     turns = [turn.number for turn in view.turns if turn.number]
     last = set(turns[-tail:]) if tail else set[int]()
     waiting = {call.unit for call in view.state.open}
+    pins = {pin.unit for pin in view.state.pins if pin.until is None or view.state.turn <= pin.until}
     kept = [unit for unit in units if unit.turn in last and unit.id not in waiting]
-    ids = {unit.id for unit in kept}
-    return [unit for unit in units if unit.id not in ids and not unit.is_stand_in], kept
+    pinned = [unit for unit in units if unit.id in pins - waiting and unit.turn not in last]
+    ids = {unit.id for unit in (*pinned, *kept)}
+    return [unit for unit in units if unit.id not in ids and not unit.is_stand_in], pinned, kept
 
 
 def _stays(item: Item) -> bool:

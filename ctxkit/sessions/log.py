@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import groupby
@@ -15,21 +16,18 @@ from ctxkit.errors import ConfigError, ConflictError, CtxkitError, SessionError,
 from ctxkit.history import History
 from ctxkit.sessions.appending import append
 from ctxkit.sessions.book import Book
-from ctxkit.sessions.changes import Json
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
+from ctxkit.sessions.erasing import erase_newest, erasure
+from ctxkit.sessions.loop_lock import LoopLock
 from ctxkit.sessions.paging import records
 from ctxkit.sessions.records import (
     DOES_NOT_FIT,
     TAKES_OUT,
     Record,
     arrived_in,
-    draft_of,
-    erased,
-    erased_draft,
     legible,
     record_bytes,
     record_from,
-    to_bytes,
     told_in,
 )
 from ctxkit.sessions.store import Store, checked_key
@@ -37,6 +35,14 @@ from ctxkit.sessions.store import Store, checked_key
 __all__ = ["Log"]
 
 T = TypeVar("T")
+
+SURE_S = 1.0
+"""Seconds after which the log is looked at again before a write, whether it is still the one that was read: a store
+knows a log by its position, and one that was deleted and begun anew may have come to the same."""
+
+SURE_S = 1.0
+"""Seconds after which a write looks first whether the log is still the one that was read: a store knows a log by its
+position, and one that was deleted and begun anew may have come to the same."""
 
 LONGEST_PAUSE_S = 0.1
 """Longest pause after a lost race; the pauses are random and double, so that many writers get through."""
@@ -74,20 +80,12 @@ class Log:
         self.parent = ""
         self._provider = provider
         self._clock = clock
-        self._mutex: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
-        self._unsure = True
+        self._lock = LoopLock()
+        self._unsure, self._looked = True, 0.0
         self._seen: tuple[int, float | None] = (0, None)
         self._newest_at: float | None = None
         self._since_checkpoint = [0, 0]
         self._checkpoint_size = 0
-
-    @property
-    def _lock(self) -> asyncio.Lock:
-        """What keeps the tasks of the running loop apart; a later loop, as of another `asyncio.run`, has its own."""
-        loop = asyncio.get_running_loop()
-        if self._mutex is None or self._mutex[0] is not loop:
-            self._mutex = loop, asyncio.Lock()
-        return self._mutex[1]
 
     async def open(self, *, upto: int | None = None, strict: bool = False) -> None:
         """Read the log, as far as a position; from the newest checkpoint on, or from its start when that cannot be read.
@@ -106,7 +104,6 @@ class Log:
                 f"the log was read from its start: {error}; `ctxkit session verify` drops the checkpoint"
             )
         await self._catch_up(upto)
-        self._check_format()
 
     async def _restore(self, upto: int | None) -> None:
         kept = await self.store.checkpoint(self.id, upto=upto)
@@ -137,8 +134,10 @@ class Log:
             with legible(self.id, at, fault=DOES_NOT_FIT):
                 record = record_from(body, self.history.state, session=self.id, position=at)
                 self._take(record, len(body))
+            if at == 1:
+                self._check_format()
         self._seen = (self.position, self._newest_at)
-        self._unsure = False
+        self._unsure, self._looked = False, time.monotonic()
 
     async def _newer(self, upto: int | None) -> list[bytes]:
         """The records behind those that are known, of the log that they are from: what was read last has to be there
@@ -191,7 +190,7 @@ class Log:
             StoreError: the store failed again and again; it is not known whether the record was written.
         """
         async with self._lock:
-            if self._unsure:
+            if self._unsure or time.monotonic() - self._looked > SURE_S:
                 await self._catch_up()
             record = await self._written(make, key)
             await self._make_checkpoint()
@@ -226,10 +225,8 @@ class Log:
     async def finish_erasing(self) -> None:
         """Finish what the newest record should have taken out. Nothing is written behind such a record before that, so
         that it is enough to look at the last one."""
-        from ctxkit.sessions.tidying import finish_newest
-
         if self.position and self.position == self.book.erased_at:
-            await finish_newest(self)
+            await erase_newest(self)
 
     async def _made(self, make: Callable[[float], Record | None]) -> Record | None:
         """The record, made from the conversation as it is in the store where it cannot be made as it is here."""
@@ -302,55 +299,33 @@ class Log:
                 session=self.id,
             )
 
-    async def erase(self, ids: frozenset[int], placeholder: Json) -> None:
-        """Take what items said out of the log, for good, with what was made of it; their places stay."""
-        first = min(self.book.position_of(id) for id in ids)
-        changed, drafts = {}, set()
-        async for at, told in records(self.store, self.id, after=first - 1, upto=self.position):
-            with legible(self.id, at):
-                if told.get("step", {}).get("popped") in ids:
-                    break
-                drafts.add(draft_of(told, ids))
-                if erased(told, ids, placeholder):
-                    changed[at] = to_bytes(told)
-        given = frozenset(each for each in drafts if each is not None)
-        async for at, told in records(self.store, self.id, upto=self.position if given else 0):
-            with legible(self.id, at):
-                if erased_draft(told, given, placeholder):
-                    changed[at] = to_bytes(told)
-        await self._rewrite(changed)
-
-    async def erase_before(self, position: int) -> None:
-        """Take everything out of the records before a position, for good, but for what began the session."""
-        changed = {}
-        async for at, told in records(self.store, self.id, upto=position - 1):
-            if told["kind"] not in ("session", "erased"):
-                changed[at] = to_bytes({"v": told["v"], "kind": "erased", "at": told["at"]})
-        await self._rewrite(changed)
-
-    async def _rewrite(self, changed: dict[int, bytes]) -> None:
-        if changed:
-            await self.store.rewrite(self.id, changed)
-        await self.checkpoint()
-
     async def _make_checkpoint(self) -> None:
+        """Write one where it is due; the next write tries again when that fails, or when somebody is erasing."""
         records, size = self._since_checkpoint
-        if records >= CHECKPOINT_RECORDS and size >= self._checkpoint_size:
-            try:
-                await self.checkpoint()
-            except StoreError as error:
-                self.history.announce(f"no checkpoint could be written, the next write tries again: {error}")
+        if records < CHECKPOINT_RECORDS or size < self._checkpoint_size:
+            return
+        try:
+            async with erasure(self, wait=False) as ours:
+                if ours:
+                    await self.keep_checkpoint()
+        except StoreError as error:
+            self.history.announce(f"no checkpoint could be written, the next write tries again: {error}")
 
     async def checkpoint(self) -> None:
-        """Write a checkpoint of what was read so far; it goes again when another worker has taken something out since, which
-        it may still hold."""
+        """Write a checkpoint of what was read so far."""
+        async with erasure(self):
+            await self.keep_checkpoint()
+
+    async def keep_checkpoint(self) -> None:
+        """The same for who has the erasure to himself: none is written when another worker has taken something out since,
+        which it may hold. Who takes something out after that look waits, and drops it."""
         body = await self.paged(lambda: checkpoint_bytes(self.history, self.book))
         written = self.position
-        await self.store.save_checkpoint(self.id, written, body)
-        self._since_checkpoint, self._checkpoint_size = [0, 0], len(body)
         since = await self.store.read(self.id, after=written)
         if any(told_in(each, session=self.id)["kind"] in TAKES_OUT for each in since):
-            await self.store.rewrite(self.id, {})
+            return
+        await self.store.save_checkpoint(self.id, written, body)
+        self._since_checkpoint, self._checkpoint_size = [0, 0], len(body)
 
 
 def _runs(positions: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ctxkit.core.facts import Fact, active_facts
-from ctxkit.core.popping import newest, without_erased
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State
 from ctxkit.errors import ConfigError, ConflictError, ConversationError
@@ -17,17 +16,16 @@ from ctxkit.explain import Explanation, explain, fates
 from ctxkit.history import History, Step
 from ctxkit.jsons import copied
 from ctxkit.preparation import Preparation
-from ctxkit.sessions.ahead import erase_ahead
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.compacting import Compacting
 from ctxkit.sessions.comparing import Difference, differences
+from ctxkit.sessions.erasing import Unfinished, erase_newest, finish_erasures
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import Record, record_bytes
 from ctxkit.sessions.sent import RequestInfo, Sent, request_at, requests_of
 from ctxkit.sessions.snapshots import Snapshots
 from ctxkit.sessions.store import Store, checked_id, checked_store
 from ctxkit.sessions.stores.base import is_there
-from ctxkit.sessions.tidying import Unfinished, erase_popped, finish_erasures
 from ctxkit.sessions.whereabouts import Whereabouts, facts_between, whereabouts
 
 __all__ = ["Moment", "Recalled", "recorded"]
@@ -149,10 +147,7 @@ class Recalled(Closing):
         return history
 
     def _less_erased(self, folded: History) -> State:
-        archives = (folded.archive, self._history.archive)
-        return without_erased(
-            folded.state, lambda id: any(each.is_erased(id) for each in archives), self._history.setting.meter
-        )
+        return self._history.less_erased(folded.state, folded.archive)
 
     def _position(self, position: int | str) -> int:
         known = self._log.book.names.get(position) if isinstance(position, str) else position
@@ -190,10 +185,14 @@ class Recalled(Closing):
         """
         checked_id(id)
         await self._log.refresh()
-        await self._log.finish_erasing()
-        wanted = self.position if at is None else self._position(at)
-        bodies = await self.store.read(self.id, upto=wanted)
-        then = await self._folded(wanted)
+        erased_at = None
+        while erased_at != self._log.book.erased_at:  # else something was taken out while it was read
+            erased_at = self._log.book.erased_at
+            await self._log.finish_erasing()
+            wanted = self.position if at is None else self._position(at)
+            bodies = await self.store.read(self.id, upto=wanted)
+            then = await self._folded(wanted)
+            await self._log.refresh()
         step = Step("fork", self._less_erased(then)) if then.archive.erased else None
         forked = Record("fork", self._clock(), step, {"from": self.id, "position": wanted})
         bodies = bodies or [record_bytes(self._log.begun(forked.at), then.state)]
@@ -251,16 +250,14 @@ class Recalled(Closing):
     async def pop(self) -> Entry | None:
         """Take the newest message back and give it as it was added; None when there is none.
 
-        It is erased from the log, and no older state that held it can be gone back to.
+        It is erased from the log, with the facts that were read out of it alone, and no older state that held it can be
+        gone back to.
 
         Raises:
             ConversationError: it was merged into another message, as late results are.
         """
         popped: list[Entry] = []
         await self._log.refresh()
-        last = newest(self._history.state)
-        if last is not None:
-            await erase_ahead(self._log, last.id)
 
         def made(at: float) -> Record | None:
             step = self._history.popping()
@@ -270,12 +267,9 @@ class Recalled(Closing):
             results = self.preparation.provider.shape(popped[0]).results
             return Record("pop", at, step, {"reopened": [result.id for result in results]})
 
-        record = await self._log.write(made)
-        if record is None or record.step is None or record.step.popped is None:
+        if await self._log.write(made) is None:
             return None
-        if last is None or record.step.popped != last.id:
-            await erase_ahead(self._log, record.step.popped)
-        await erase_popped(self._log, frozenset((record.step.popped,)))
+        await erase_newest(self._log)
         return popped[0]
 
     async def clear(self) -> None:
@@ -297,7 +291,7 @@ class Recalled(Closing):
             return Record(step.kind, at, step, self._log.book.left())
 
         await self._log.write(made)
-        await self._log.erase_before(self._log.position)
+        await erase_newest(self._log)
 
     async def original(self, handle: str) -> list[Entry]:
         """The messages that a handle stands for, as they were added.

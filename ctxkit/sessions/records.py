@@ -26,9 +26,6 @@ __all__ = [
     "Record",
     "arrived_in",
     "arrived_json",
-    "draft_of",
-    "erased",
-    "erased_draft",
     "from_bytes",
     "kept_from",
     "kept_json",
@@ -247,42 +244,6 @@ def arrived_json(told: Mapping[str, Any]) -> Iterator[Json]:
     written = {each["id"]: each for each in step.get("change", {}).get("items", ()) if isinstance(each, dict)}
     for each in step.get("arrived", ()):
         yield written[each] if isinstance(each, int) else each
-
-
-def erased(told: Json, ids: frozenset[int], placeholder: Json) -> bool:
-    """Put `placeholder` in the place of what items said, and of what was made of it, wherever a record holds it, and
-    take the seal off a request; whether anything was changed."""
-    step, data = told.get("step", {}), told.get("data", {})
-    places = [*step.get("change", {}).get("items", ()), *step.get("arrived", ()), *data.get("new", ())]
-    found = [each for each in places if isinstance(each, dict) and _holds(each, ids)]
-    for each in found:
-        each |= {"raw": placeholder, "erased": True}
-    sealed = told["kind"] == "request" and data.pop("seal", None) is not None
-    return bool(found) or sealed
-
-
-def erased_draft(told: Json, drafts: frozenset[str], placeholder: Json) -> bool:
-    """Put `placeholder` in the place of what an answer said that was not delivered yet; whether it was one of these."""
-    data = told.get("data", {})
-    if told["kind"] != "draft" or data["draft"] not in drafts:
-        return False
-    data["entries"] = [placeholder for _ in data["entries"]]
-    return True
-
-
-def draft_of(told: Json, ids: frozenset[int]) -> str | None:
-    """The answer that items were before they were delivered, None when they were none."""
-    if not any(each["id"] in ids for each in arrived_json(told)):
-        return None
-    draft: str | None = told.get("data", {}).get("draft")
-    return draft
-
-
-def _holds(item: Json, ids: frozenset[int]) -> bool:
-    """Whether JSON is one of these items, or stands for one of them."""
-    return item.get("id") in ids or any(
-        id in range(*span) for span in item.get("stands_for", ()) for id in ids
-    )
 
 
 def kept_json(kept: Handles) -> list[Any]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from ctxkit.errors import ConfigError, CtxkitError, SessionError, StoreError
 from ctxkit.history import ERASES
+from ctxkit.sessions.erasing import drop_older, erase_newest
 from ctxkit.sessions.families import Family, children_in, descendants, family_of, parent_in
 from ctxkit.sessions.records import TAKES_OUT, Record, told_in
 from ctxkit.sessions.store import SessionInfo, Store
 from ctxkit.sessions.stored import log_of
-from ctxkit.sessions.tidying import finish_newest
 
 __all__ = ["Deleted", "Retention", "Swept", "delete", "descendants", "idle", "sweep"]
 
@@ -127,7 +127,7 @@ async def _finish(store: Store, info: SessionInfo) -> bool:
         return False
     log = await log_of(store, info.id)
     await log.open()
-    return log.position == info.position and await finish_newest(log)
+    return log.position == info.position and (await erase_newest(log) or await drop_older(log))
 
 
 async def _last_kind(store: Store, info: SessionInfo) -> str:
@@ -186,7 +186,7 @@ async def _retained(store: Store, info: SessionInfo) -> bool:
 
     if await log.write(made) is None:
         return False
-    await log.erase_before(log.position)
+    await erase_newest(log)
     return True
 
 

@@ -13,16 +13,14 @@ from ctxkit.core.provider import Entry
 from ctxkit.errors import ConversationError, SessionError
 from ctxkit.jsons import copied
 from ctxkit.sessions.changes import Json, span_from
+from ctxkit.sessions.erasing import ERASED
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import record, records
 from ctxkit.sessions.records import MALFORMED, legible
 from ctxkit.sessions.shown import Ref, flat
 from ctxkit.sessions.snapshots import seal
 
-__all__ = ["ERASED", "Origin", "RequestInfo", "Sent", "request_at", "requests_of"]
-
-ERASED = "This message was taken back."
-"""What stands, marked, for an entry that was taken out of the log."""
+__all__ = ["Origin", "RequestInfo", "Sent", "request_at", "requests_of"]
 
 
 @dataclass(frozen=True, slots=True)

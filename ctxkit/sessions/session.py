@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -16,20 +15,19 @@ from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.items import Writer
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import OpenCall
-from ctxkit.errors import ConversationError
 from ctxkit.history import Added, Snapshot
 from ctxkit.preparation import Preparation, Request
 from ctxkit.report import Report
 from ctxkit.sessions import calls
 from ctxkit.sessions.calls import first_results
 from ctxkit.sessions.children import Child, begin, children_of, parent_of, take_return
+from ctxkit.sessions.drafts import Draft, reply, undelivered
 from ctxkit.sessions.handoff import Handoff, hand_over
 from ctxkit.sessions.outgoing import Outgoing, Ready
-from ctxkit.sessions.paging import bodies
 from ctxkit.sessions.recalled import Recalled, recorded
-from ctxkit.sessions.records import Record, told_in
+from ctxkit.sessions.records import Record
 from ctxkit.sessions.restore_tool import answer_call, run_restore
-from ctxkit.sessions.store import Store, checked_key
+from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores import open_store
 from ctxkit.strategy import CompressionStrategy
 
@@ -255,45 +253,14 @@ class Session(Recalled):
                 may have the same key.
 
         Raises:
-            ProviderFormatError: it is not of the format.
+            ProviderFormatError: it is not of the format, or no provider takes it.
             StoreError: the store failed.
         """
-        added = self.preparation.added(messages, None, "", ())
-        draft = checked_key(key) or uuid.uuid4().hex
-        data = {"draft": draft, "entries": added.entries}
-        await self._log.write(lambda at: Record("draft", at, data=data), key=f"reply {key}" if key else "")
-        return Draft(draft, self._log.book.drafts.get(draft, added.entries), self)
+        return await reply(self, messages, key)
 
     def undelivered(self) -> list[Draft]:
         """Answers that were made and neither delivered nor discarded, oldest first: a crash came between, perhaps."""
-        return [Draft(draft, entries, self) for draft, entries in self._log.book.drafts.items()]
-
-    async def _deliver(self, turn: Draft) -> None:
-        added = Added(turn.entries)
-
-        def made(at: float) -> Record | None:
-            known = turn.id in self._log.book.drafts
-            return self._items(added, at, {"draft": turn.id}) if known else None
-
-        if await self._log.write(made) is None and await self._was_discarded(turn):
-            raise ConversationError(
-                f"the answer {turn.id!r:.80} was discarded before; what reached the user all the same is put in with add()"
-            )
-
-    async def _was_discarded(self, turn: Draft) -> bool:
-        """Whether an answer is on record as discarded; reads the log."""
-        async for _, body in bodies(self.store, self.id, upto=self.position):
-            told = told_in(body, session=self.id)
-            if told["kind"] == "discarded" and told.get("data", {}).get("draft") == turn.id:
-                return True
-        return False
-
-    async def _discard(self, turn: Draft) -> None:
-        def made(at: float) -> Record | None:
-            known = turn.id in self._log.book.drafts
-            return Record("discarded", at, data={"draft": turn.id}) if known else None
-
-        await self._log.write(made)
+        return undelivered(self)
 
     # Calls without result
 
@@ -414,7 +381,7 @@ class Session(Recalled):
         behind a summary of what was before. This session stays as it is; the handoff is put on record.
 
         No call is there twice, as it was made and in the summary; neither are the user's last words, which are there
-        in any case. System text stays behind; facts go along.
+        in any case. System text stays behind; facts go along, and what is pinned, as it is.
 
         Args:
             to: who takes over; for the record.
@@ -442,29 +409,3 @@ class Session(Recalled):
     def report(self) -> Report | None:
         """The report of the last request or compaction here, None before the first."""
         return self.preparation.report
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An answer on record that is not delivered yet.
-
-    Attributes:
-        id: its name in the log.
-        entries: the answer, in the provider's own JSON.
-    """
-
-    id: str
-    entries: list[Entry]
-    _session: Session
-
-    async def delivered(self) -> None:
-        """It has reached the user: it is part of the conversation from now on. A second time changes nothing.
-
-        Raises:
-            ConversationError: it was discarded before.
-        """
-        await self._session._deliver(self)
-
-    async def discard(self) -> None:
-        """It will not be delivered; it stays on record, and no request holds it."""
-        await self._session._discard(self)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxkit.sessions.changes import Json, span_from
+from ctxkit.sessions.outgoing import ASIDE, FRESH
 from ctxkit.sessions.records import to_bytes
 
 __all__ = ["Ref", "Shown", "flat", "key_of", "runs"]
@@ -76,7 +77,8 @@ class Shown:
     def fold(self, data: Json, position: int) -> None:
         """Take in one more request."""
         for place, content in enumerate(data.get("new", ())):
-            self.contents[key_of(content)] = [position, place]
+            if content.get("made") not in (FRESH, ASIDE):  # nothing refers to those, which go by themselves
+                self.contents[key_of(content)] = [position, place]
         if "base" not in data:
             refs = flat(data["entries"], position)
             self.base, self.entries = position, runs(refs)

@@ -10,6 +10,7 @@ from typing import Any
 from ctxkit.core.edits import Failure
 from ctxkit.core.facts import Fact, active_facts
 from ctxkit.core.items import Item
+from ctxkit.core.profile import TELLING
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State, wire
 from ctxkit.explain import fates_of
@@ -28,9 +29,6 @@ LEAST_GAIN = 2
 
 PENDING = "pending"
 """What an entry is made as that ctxkit writes for one request alone: the result of a call that none has come for."""
-
-TELLING = ("profile", "ledger", "note")
-"""What facts are written as."""
 
 
 def digest_of(value: Any) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ctxkit.errors import SessionError, StoreError
+from ctxkit.sessions.erasing import unfinished_erasures
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import bodies
 from ctxkit.sessions.records import told_in
 from ctxkit.sessions.sent import request_at, requests_of
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stored import log_of
-from ctxkit.sessions.tidying import unfinished_erasures
 
 __all__ = ["Finding", "Verified", "verify"]
 
@@ -189,6 +189,9 @@ async def _erasures(log: Log) -> list[Finding]:
     if left.before:
         told = "what is before it was to be erased and is still there; `ctxkit session gc` finishes that"
         findings.append(Finding(left.before, told))
+    if left.checkpoint:
+        told = "a checkpoint is older than what was taken out since; `ctxkit session gc` drops it"
+        findings.append(Finding(left.checkpoint, told))
     for id in sorted(left.ids):
         told = f"messages[{id}] was taken back and is still there; `ctxkit session gc` finishes that"
         findings.append(Finding(log.book.position_of(id), told))

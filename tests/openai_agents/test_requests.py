@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from agents import Agent, RunConfig, Runner, handoff
 from agents.extensions.handoff_filters import remove_all_tools
+from agents.run import CallModelData, ModelInputData
 from openai import BadRequestError
 
 from ctxkit.openai_agents import CtxkitSession, fold_handoff
 from ctxkit.sessions.sent import Sent
+from ctxkit.sessions.shown import key_of
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores.memory import MemoryStore
 from ctxkit.sessions.verifying import verify
@@ -142,6 +145,24 @@ async def test_what_is_taken_back_is_in_no_request_that_held_it_before_it_came(
     sent = await on_record(reader)
     assert [len(each.messages) for each in sent] == [1, 3]
     assert not any(each.sealed for each in sent)
+    assert (await verify(store, "chat")).findings == ()
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["of the session", "beside it"])
+async def test_nor_is_it_told_by_a_checkpoint_as_what_can_be_guessed(store: Store, held: bool) -> None:
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    await session.add_items([hello(0), hello(1)])
+    run = [*(await session.get_items() if held else [hello(7)]), {"role": "user", "content": "my pin is 4711"}]
+    data = CallModelData(ModelInputData(input=run, instructions=None), Agent(name="a"), None)
+    await session.input_filter(data)
+    await session.add_items([{"role": "user", "content": "my pin is 4711"}])
+    assert await session.pop_item() == {"role": "user", "content": "my pin is 4711"}
+    kept = await store.checkpoint("chat")
+    assert kept is not None
+    told = json.loads(kept[1])["book"]["shown"]["contents"]
+    ids = range(10)
+    guesses = [{"id": id, "made": made, "raw": run[-1]} for id in ids for made in ("fresh", "aside", "")]
+    assert not [guess for guess in guesses if key_of(guess) in told]
     assert (await verify(store, "chat")).findings == ()
 
 

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import SessionSettings
+from agents import Agent, SessionSettings
 from agents.memory import Session as Protocol
 from agents.memory.session import _session_accepts_wrapper
+from agents.run import CallModelData, ModelInputData
 
 from ctxkit import ConfigError, ProviderFormatError
 from ctxkit.openai_agents import CtxkitSession
 from ctxkit.sessions.store import Store
+from ctxkit.sessions.stores.memory import MemoryStore
+from tests.sessions.failing import Meeting
 
 PLENTY = {"window": 100_000}
 
@@ -337,3 +340,42 @@ async def test_a_store_may_be_named_by_its_address(tmp_path: Path) -> None:
         assert await again.get_items() == [user("Hello")]
     assert await again.get_items() == [user("Hello")]
     await again.close()
+
+
+@pytest.mark.parametrize("read", ["get_items", "input_filter"])
+@pytest.mark.parametrize("behind", [False, True], ids=["at the end", "in between"])
+@pytest.mark.parametrize("what", ["add", "pop", "clear"])
+async def test_what_others_do_while_it_is_read_does_not_stop_a_reader(what: str, behind: bool, read: str) -> None:
+    """Reasoning is there whose call was popped; somebody else comes at every call of the store."""
+    at, met = 0, True
+    while met:
+        store, met = MemoryStore(), False
+        one, other = session(store), session(store)
+        await one.add_items([user("Hello"), *step("c1", reasoning=True)])
+        for _ in range(2):
+            await one.pop_item()
+        if behind:
+            await one.add_items([user("Again?")])
+        await other.get_items() if not behind else await other.opened()
+
+        async def come(other: CtxkitSession = other) -> None:
+            nonlocal met
+            met = True
+            if what == "add":
+                await other.add_items([user("I am another run.")])
+            elif what == "clear":
+                await other.clear_session()
+            else:
+                await other.pop_item()
+                await other.pop_item()
+
+        chat = await one.opened()
+        chat.store = chat._log.store = Meeting(store, at, come)  # type: ignore[assignment]
+        if read == "get_items":
+            given: list[Any] = list(await one.get_items())
+        else:
+            data = CallModelData(ModelInputData(input=[user("Hello")], instructions=None), Agent(name="a"), None)
+            given = (await one.input_filter(data)).input
+        assert all(item.get("type") != "reasoning" for item in given)
+        at += 1
+    assert at > 2

@@ -68,3 +68,13 @@ def test_what_is_no_store_is_refused_at_once(wrong: Any) -> None:
             made()
     with pytest.raises(ConfigError, match="the address of a store is"):
         TieredStore("memory:", "sqlight:archive.db")
+
+
+def test_an_address_without_a_path_asks_for_it() -> None:
+    with pytest.raises(ConfigError, match="which file"):
+        open_store("sqlite:")
+
+
+def test_no_key_is_told_from_a_wrong_one() -> None:
+    with pytest.raises(ConfigError, match="there is no key"):
+        EncryptedStore("memory:", [])

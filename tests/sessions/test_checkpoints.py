@@ -82,14 +82,15 @@ async def test_a_session_is_opened_from_its_checkpoint() -> None:
     assert again._log.book == session._log.book
 
 
-async def test_a_checkpoint_that_cannot_be_written_is_told_and_made_later() -> None:
+@pytest.mark.parametrize("at", [1, 2, 3], ids=["lease", "look", "save"])
+async def test_a_checkpoint_that_cannot_be_written_is_told_and_made_later(at: int) -> None:
     store = MemoryStore()
     session = await opened(store)
     await filled(session, EVERY - 2)
-    failing = Failing(store, 1, after=False, back=1)
+    failing = Failing(store, at, after=False, back=1)
     session._log.store = failing
     await filled(session, 1)
-    assert failing.calls == 2
+    assert failing.calls == at + 2  # and the lease is given back
     assert await store.checkpoint("s") is None
     (line,) = [line for line in (await session.compact()).normalised if "checkpoint" in line]
     assert line.startswith("no checkpoint could be written, the next write tries again: ")

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from ctxkit import Budget, MemoryStore, ProviderFormatError, Session
+from ctxkit import Budget, MemoryStore, ProviderFormatError, Session, sweep
+from ctxkit.core.edits import Remember
+from ctxkit.core.facts import Fact
+from ctxkit.sessions import erasing
 from ctxkit.sessions.checkpoints import checkpoint_bytes
+from ctxkit.sessions.verifying import verify
+from tests.sessions.failing import Meeting
 
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": Budget(window=900, reply=100, min_gain=0)}
 SECRET = "the code of the door is 4471-QX"
@@ -69,5 +76,244 @@ def test_no_empty_request_is_made_when_everything_was_taken_back(format: str) ->
             await back()
             with pytest.raises(ProviderFormatError, match="would refuse this"):
                 await session.prepare()
+
+    asyncio.run(run())
+
+
+ERASURES = ["pop", "clear", "retain_structure"]
+WORDS = [b"my name is Mary Ann", b"the code of the door", b"the key is under the mat"]
+
+
+def at_rest(store: MemoryStore) -> bytes:
+    logs = store._logs.values()
+    return b"\n".join(body for log in logs for body in (*log.bodies, *log.checkpoints.values()))
+
+
+async def started(store: MemoryStore) -> Session:
+    session = await Session.open("s", store, **SETTINGS)
+    await session.add(
+        [
+            {"role": "user", "content": "Hello"},
+            *({"role": "user", "content": word.decode()} for word in WORDS),
+        ]
+    )
+    await session.prepare()
+    return session
+
+
+class Others:
+    """Somebody else who is given a moment, and may have to wait for longer."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        self.work = work
+        self.task: asyncio.Task[object] | None = None
+
+    async def __call__(self) -> None:
+        self.task = asyncio.create_task(self.work())
+        await asyncio.wait([self.task], timeout=0.03)
+
+
+class Dead(BaseException):
+    """What ends a worker at once."""
+
+
+class Dying(Meeting):
+    """A store whose worker dies at the call after the one at which somebody came between."""
+
+    async def _before(self, number: int) -> None:
+        if number > self._at:
+            raise Dead
+        await super()._before(number)
+
+
+@pytest.mark.parametrize("other", ERASURES)
+@pytest.mark.parametrize("what", ERASURES)
+def test_of_two_erasures_at_once_neither_brings_back_what_the_other_took_out(what: str, other: str) -> None:
+    async def run(at: int) -> bool:
+        store = MemoryStore()
+        await started(store)
+        second = await Session.open("s", store, **SETTINGS)
+
+        async def erase() -> None:
+            popped.append(await getattr(second, other)())
+            await second.add({"role": "user", "content": "Go on."})
+
+        popped: list[Any] = []
+        others = Others(erase)
+        first = await Session.open("s", store, **SETTINGS)
+        first._log.store = Meeting(store, at, others)  # type: ignore[assignment]
+        popped.append(await getattr(first, what)())
+        if others.task is None:
+            return False
+        await asyncio.wait_for(others.task, 20)
+        both = " ".join(each["content"] for each in popped if each)
+        gone = [word for word in WORDS if word.decode() in both] if what == other == "pop" else WORDS
+        assert not [word for word in gone if word in at_rest(store)]
+        assert (await verify(store, "s")).findings == ()
+        return True
+
+    at = 0
+    while asyncio.run(run(at)):
+        at += 1
+    assert at > 3
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["goes on", "dies"])
+@pytest.mark.parametrize("what", ERASURES)
+def test_no_checkpoint_keeps_what_is_taken_out_while_it_is_made(
+    what: str, dies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "LEASE_S", 0.1)
+
+    async def run(at: int) -> bool:
+        store = MemoryStore()
+        await started(store)
+        first, second = [await Session.open("s", store, **SETTINGS) for _ in range(2)]
+        others = Others(getattr(second, what))
+        first._log.store = Dying(store, at, others) if dies else Meeting(store, at, others)  # type: ignore[assignment]
+        with suppress(Dead):
+            await first._log.checkpoint()
+        if others.task is None:
+            return False
+        await asyncio.wait_for(others.task, 20)
+        assert WORDS[-1] not in at_rest(store)
+        return True
+
+    at = 0
+    while asyncio.run(run(at)):
+        at += 1
+    assert at > 2
+
+
+@pytest.mark.parametrize("what", ["verify", "finish_erasures", "sweep"])
+def test_a_checkpoint_from_before_an_erasure_is_found_and_dropped(what: str) -> None:
+    async def run() -> None:
+        store = MemoryStore()
+        session = await started(store)
+        before = session.position, checkpoint_bytes(session._history, session._log.book)
+        await session.pop()
+        await store.save_checkpoint("s", *before)  # by a worker who stood still for a long time
+        assert WORDS[-1] in at_rest(store)
+        if what == "verify":
+            (finding,) = (await verify(store, "s")).findings
+            assert finding.position == before[0]
+            assert "is older than what was taken out" in finding.message
+        elif what == "sweep":
+            assert (await sweep(store)).finished == ["s"]
+        else:
+            assert (await session.finish_erasures()).checkpoint == before[0]
+            assert not await session.finish_erasures()
+        if what != "verify":
+            assert WORDS[-1] not in at_rest(store)
+        assert (what == "verify") == bool((await verify(store, "s")).findings)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("what", ERASURES)
+def test_a_fork_holds_nothing_that_was_taken_out_while_it_was_read(what: str) -> None:
+    async def run(at: int) -> bool:
+        store = MemoryStore()
+        await started(store)
+        first, second = [await Session.open("s", store, **SETTINGS) for _ in range(2)]
+        there: list[object] = []
+
+        async def erase() -> None:
+            there.append(await store.info("t"))
+            await getattr(second, what)()
+
+        others = Others(erase)
+        first.store = first._log.store = Meeting(store, at, others, of={"read"})  # type: ignore[assignment]
+        await first.fork("t")
+        if there != [None]:
+            return False
+        assert others.task is not None
+        await asyncio.wait_for(others.task, 20)
+        assert WORDS[-1] not in at_rest(store)
+        assert (await verify(store, "t")).findings == ()
+        return True
+
+    at = 0
+    while asyncio.run(run(at)):
+        at += 1
+    assert at > 1
+
+
+RULE = "I am allergic to ZEBRA4711. Never call me before nine."
+
+
+async def compacted(store: MemoryStore, then: str) -> Session:
+    """A session whose compactions read facts out of its first messages."""
+    session = await Session.open("s", store, strategy="hybrid", **SETTINGS)
+    await session.remember("seat", "aisle")
+    await session.add([{"role": "user", "content": RULE}, {"role": "assistant", "content": "Noted."}])
+    for number in range(9):
+        question = f"question {number} " + "about invoices and totals " * 10
+        await session.add(
+            [{"role": "user", "content": question}, {"role": "assistant", "content": "The ledger. " * 20}]
+        )
+    await session.name("before")
+    await session.prepare()
+    await session.compact()
+    assert any("ZEBRA4711" in fact.line for fact in session.facts)
+    if then == "undone":
+        await session.undo()
+    else:
+        await session.rollback("before")
+        session.use("keep-key-facts")
+        await session.compact()
+        session.use("hybrid")
+    await session.prepare()
+    return session
+
+
+@pytest.mark.parametrize("then", ["undone", "rolled back"])
+def test_facts_go_with_the_messages_that_they_were_read_from(then: str) -> None:
+    async def run() -> None:
+        store = MemoryStore()
+        session = await compacted(store, then)
+        while "ZEBRA4711" not in str(await session.pop()):
+            pass
+        assert [fact.line for fact in session.facts] == ["seat: aisle"]
+        assert b"ZEBRA4711" not in at_rest(store)
+        await session.add({"role": "user", "content": "hello"})
+        request = await session.prepare()
+        assert "ZEBRA4711" not in str(request.messages)
+        assert "seat: aisle" in str(request.messages)
+        for position in range(session.position + 1):
+            moment = await session.at(position)
+            assert not [fact for fact in moment.facts if fact.line != "seat: aisle"]
+        for each in await session.requests():
+            assert "ZEBRA4711" not in str((await session.request(each.position)).messages)
+        assert (await verify(store, "s")).findings == ()
+        other = await Session.open("s", store, strategy="hybrid", **SETTINGS)
+        assert other._history.state == session._history.state
+        assert (await verify(store, (await session.fork("t", at="before")).id)).findings == ()
+        assert b"ZEBRA4711" not in at_rest(store)
+
+    asyncio.run(run())
+
+
+def test_a_fact_stays_as_long_as_one_of_its_messages_does() -> None:
+    async def run() -> None:
+        store = MemoryStore()
+        session = await Session.open("s", store, **SETTINGS)
+        await session.add([{"role": "user", "content": text} for text in ("one", "two", "three")])
+        both, alone = Fact("both", "ZEBRA1", source=(1, 2)), Fact("alone", "ZEBRA2", source=(2,))
+        for fact in (Fact("alone", "of before", source=(0,)), both, alone):
+            await session._edit(Remember(fact, by="test"))
+        await session.prepare()
+        await session.pop()
+        assert [fact.line for fact in session.facts] == ["alone: of before", "both: ZEBRA1"]
+        assert b"ZEBRA2" not in at_rest(store)
+        await session.pop()
+        assert [fact.line for fact in session.facts] == ["alone: of before"]
+        assert b"ZEBRA1" not in at_rest(store)
+        assert b"of before" in at_rest(store)
+        assert (await verify(store, "s")).findings == ()
+        await session.retain_structure()
+        await session.add({"role": "user", "content": "four"})
+        await session.pop()
+        assert [fact.line for fact in session.facts] == ["alone: of before"]
 
     asyncio.run(run())

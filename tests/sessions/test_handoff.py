@@ -221,3 +221,21 @@ async def test_a_tail_that_is_no_number_of_turns_is_refused(tail: Any) -> None:
 async def test_an_empty_session_hands_over_nothing() -> None:
     session = await Session.open("s", MemoryStore(), format="openai-chat", budget=BUDGET)
     assert (await session.handoff()).messages == []
+
+
+@pytest.mark.parametrize("tail", [0, 1, 40])
+async def test_what_is_pinned_goes_along_word_for_word_and_once(tail: int) -> None:
+    session = await Session.open(
+        "pinned", MemoryStore(), format="openai-chat", budget={"window": 4_000}, strategy="drop-oldest"
+    )
+    celiac = {"role": "user", "content": "The little one is celiac by the way, and so is grandma."}
+    await session.add([celiac, {"role": "assistant", "content": "Noted."}])
+    for number in range(30):
+        await session.add({"role": "user", "content": f"And what is number {number} on the list of dishes?"})
+        await session.add({"role": "assistant", "content": f"Number {number} is a soup of the season."})
+    await session.pin(0)
+    made = await session.handoff(to="kitchen", tail=tail)
+    assert made.messages.count(celiac) == 1
+    assert str(made.messages).count("celiac") == 1
+    assert not violations("openai-chat", made.messages)
+    assert session.preparation.provider.shape(made.messages[-1]).role in ("user", "model")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxkit.errors import ConfigError, StoreError
-from ctxkit.sessions import appending
+from ctxkit.sessions import appending, erasing
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import bodies
 from ctxkit.sessions.records import Record, told_in
@@ -39,8 +39,9 @@ def opened(kind: str, folder: Path) -> Store:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failed write is not tried again, so that each failure is seen."""
+    """A failed write is not tried again, so that each failure is seen; nobody waits long for who failed over erasing."""
     monkeypatch.setattr(appending, "ATTEMPTS", 1)
+    monkeypatch.setattr(erasing, "LEASE_S", 0.05)
 
 
 async def said(store: Store, id: str, **more: Any) -> Session:

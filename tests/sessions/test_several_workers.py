@@ -25,6 +25,7 @@ from ctxkit import (
     View,
 )
 from ctxkit.core.provider import Entry
+from ctxkit.sessions import log
 from ctxkit.sessions.verifying import verify
 from ctxkit.strategy import CompressionStrategy
 from tests.oracle import violations
@@ -91,7 +92,11 @@ def test_a_worker_writes_on_after_another_took_everything_out(first: str) -> Non
 
 
 @pytest.mark.parametrize("begun_anew", [0, 1, 2, 3, 5])
-def test_a_session_that_was_deleted_is_not_written_on(begun_anew: int) -> None:
+def test_a_session_that_was_deleted_is_not_written_on(
+    begun_anew: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "SURE_S", 0.0)
+
     async def work(store: MemoryStore, one: Session, other: Session) -> None:
         for number in range(3):
             await one.add(user(f"old {number}"))
@@ -99,7 +104,7 @@ def test_a_session_that_was_deleted_is_not_written_on(begun_anew: int) -> None:
         fresh = await Session.open("s", store, **{**SETTINGS, "clock": lambda: 1.0})
         for number in range(begun_anew):
             await fresh.add(user(f"new {number}"))
-        for write in (one.prepare, lambda: one.add(user("more")), lambda: one.remember("a", "b")):
+        for write in (lambda: one.add(user("more")), one.prepare, lambda: one.remember("a", "b")):
             with pytest.raises(SessionError, match="was deleted since it was opened here"):
                 await asyncio.wait_for(write(), 5)
         new = [f"new {number}" for number in range(begun_anew)]
@@ -288,9 +293,37 @@ def test_an_answer_that_was_discarded_cannot_be_delivered() -> None:
         draft = await one.reply({"role": "assistant", "content": "hello"})
         await other.refresh()
         await other.undelivered()[0].discard()
-        with pytest.raises(ConversationError, match="was discarded before"):
+        with pytest.raises(ConversationError, match="was discarded or taken out"):
             await draft.delivered()
         assert contents(one.messages) == ["hi"]
+        draft = await one.reply({"role": "assistant", "content": "hello again"})
+        await one.clear()
+        with pytest.raises(ConversationError, match="was discarded or taken out"):
+            await draft.delivered()
+
+    run(work)
+
+
+def test_an_answer_that_could_not_be_delivered_is_no_answer() -> None:
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        await one.add(user("hi"))
+        with pytest.raises(ProviderFormatError, match="would refuse this"):
+            await one.reply({"role": "assistant", "content": None})
+        assert one.undelivered() == []
+
+    run(work)
+
+
+def test_what_was_written_counts_when_a_reply_is_repeated_after_its_delivery() -> None:
+    async def work(store: MemoryStore, one: Session, other: Session) -> None:
+        await one.add(user("hi"))
+        said = {"role": "assistant", "content": "hello"}
+        await (await one.reply(said, key="k")).delivered()
+        again = await other.reply({"role": "assistant", "content": "another"}, key="k")
+        assert again.entries == [said]
+        await again.delivered()
+        await one.refresh()
+        assert contents(one.messages) == ["hi", "hello"]
 
     run(work)
 
@@ -313,9 +346,11 @@ def test_a_setting_that_is_none_is_named(settings: dict[str, Any], told: str) ->
 def test_another_format_is_named_however_much_is_on_record() -> None:
     async def work(store: MemoryStore, one: Session, other: Session) -> None:
         await one.add([user("x"), call("c1"), result("c1")])
-        await one._log.checkpoint()
-        with pytest.raises(ConfigError, match="holds messages of the format openai-chat, not anthropic"):
-            await Session.open("s", store, **{**SETTINGS, "format": "anthropic"})
+        for checkpoint in (False, True):
+            if checkpoint:
+                await one._log.checkpoint()
+            with pytest.raises(ConfigError, match="holds messages of the format openai-chat, not anthropic"):
+                await Session.open("s", store, **{**SETTINGS, "format": "anthropic"})
 
     run(work)
 

@@ -68,6 +68,8 @@ def _path(address: str, scheme: str) -> str:
     path = address.removeprefix("sqlite:")
     if path and (scheme == "sqlite" or (not scheme and path.endswith((".db", ".sqlite")))):
         return path
+    if scheme == "sqlite":
+        raise ConfigError("which file? sqlite:chats.db, for instance", path="store")
     near = difflib.get_close_matches(scheme.lower(), SCHEMES, n=1)
     hint = f"; did you mean {near[0]}:?" if near else ""
     raise ConfigError(

@@ -46,7 +46,9 @@ class EncryptedStore(Closing):
 
     def __init__(self, store: Store | str, keys: Sequence[bytes] | bytes) -> None:
         given = [keys] if isinstance(keys, bytes) else list(keys)
-        if not given or not all(isinstance(key, bytes) and len(key) in (16, 24, 32) for key in given):
+        if not given:
+            raise ConfigError("there is no key", path="keys")
+        if not all(isinstance(key, bytes) and len(key) in (16, 24, 32) for key in given):
             raise ConfigError("a key is 16, 24 or 32 random bytes, as os.urandom(32) gives them", path="keys")
         self._store = store_of(store)
         self._ciphers = {_name(key): _cipher(key) for key in given}

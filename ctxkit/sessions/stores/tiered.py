@@ -276,6 +276,8 @@ class TieredStore(Closing):
         await self._hot.delete(session)
         # the second, so that a move that copies meanwhile sees that it is gone
         await self._archive.delete(session)
+        if await self._hot.read(session, upto=1) == [MOVED]:  # a write between the two has called it back
+            await self._hot.delete(session)
 
     async def save_checkpoint(self, session: str, position: int, body: bytes) -> None:
         await self._hot.save_checkpoint(session, position, body)
