@@ -152,7 +152,10 @@ async def test_what_is_taken_back_is_in_no_request_that_held_it_before_it_came(
 async def test_nor_is_it_told_by_a_checkpoint_as_what_can_be_guessed(store: Store, held: bool) -> None:
     session = CtxkitSession("chat", store, budget={"window": 4_000})
     await session.add_items([hello(0), hello(1)])
-    run = [*(await session.get_items() if held else [hello(7)]), {"role": "user", "content": "my pin is 4711"}]
+    run = [
+        *(await session.get_items() if held else [hello(7)]),
+        {"role": "user", "content": "my pin is 4711"},
+    ]
     data = CallModelData(ModelInputData(input=run, instructions=None), Agent(name="a"), None)
     await session.input_filter(data)
     await session.add_items([{"role": "user", "content": "my pin is 4711"}])

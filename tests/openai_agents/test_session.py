@@ -345,7 +345,9 @@ async def test_a_store_may_be_named_by_its_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize("read", ["get_items", "input_filter"])
 @pytest.mark.parametrize("behind", [False, True], ids=["at the end", "in between"])
 @pytest.mark.parametrize("what", ["add", "pop", "clear"])
-async def test_what_others_do_while_it_is_read_does_not_stop_a_reader(what: str, behind: bool, read: str) -> None:
+async def test_what_others_do_while_it_is_read_does_not_stop_a_reader(
+    what: str, behind: bool, read: str
+) -> None:
     """Reasoning is there whose call was popped; somebody else comes at every call of the store."""
     at, met = 0, True
     while met:
@@ -374,7 +376,9 @@ async def test_what_others_do_while_it_is_read_does_not_stop_a_reader(what: str,
         if read == "get_items":
             given: list[Any] = list(await one.get_items())
         else:
-            data = CallModelData(ModelInputData(input=[user("Hello")], instructions=None), Agent(name="a"), None)
+            data = CallModelData(
+                ModelInputData(input=[user("Hello")], instructions=None), Agent(name="a"), None
+            )
             given = (await one.input_filter(data)).input
         assert all(item.get("type") != "reasoning" for item in given)
         at += 1
