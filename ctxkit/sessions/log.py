@@ -37,10 +37,6 @@ __all__ = ["Log"]
 T = TypeVar("T")
 
 SURE_S = 1.0
-"""Seconds after which the log is looked at again before a write, whether it is still the one that was read: a store
-knows a log by its position, and one that was deleted and begun anew may have come to the same."""
-
-SURE_S = 1.0
 """Seconds after which a write looks first whether the log is still the one that was read: a store knows a log by its
 position, and one that was deleted and begun anew may have come to the same."""
 
