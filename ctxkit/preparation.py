@@ -180,9 +180,9 @@ class Preparation:
     def added(
         self,
         messages: object,
-        system: Any,
-        region: str,
-        waiting: Iterable[str],
+        system: Any = None,
+        region: str = "",
+        waiting: Iterable[str] = (),
         *,
         author: str = "",
         place: str = "",

@@ -52,7 +52,7 @@ def fold_handoff(
             ask=summarizer,
             repair=True,
         )
-        history, added = preparation.history, preparation.added(_said(data), None, "", ())
+        history, added = preparation.history, preparation.added(_said(data))
         history.do(lambda: history.adding(added))
         kept = [item.raw for item in history.state.items if item.shape.role is Role.SYSTEM or item.shape.keep]
         history.announced()  # what was mended in the history is not of this

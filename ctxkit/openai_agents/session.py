@@ -177,7 +177,7 @@ class CtxkitSession(Closing):
         if not items:
             return
         session = await self._opened()
-        added, calls = session.preparation.added(list(items), None, "", ()), self._calls
+        added, calls = session.preparation.added(list(items)), self._calls
         sent = calls.came(added.entries) if calls is not None else {}
         await session._log.write(lambda at: session._items(added, at, sent))
         if calls is not None:

@@ -80,7 +80,7 @@ async def take_return(session: Session, child: Session | str, messages: object) 
         ProviderFormatError: it is not of the format of the session; nothing is added.
     """
     id = child if isinstance(child, str) else getattr(child, "id", child)
-    added = session.preparation.added(messages, None, "", ())
+    added = session.preparation.added(messages)
 
     def made(at: float) -> Record | None:
         known = session._log.book.children.get(id) if isinstance(id, str) else None

@@ -65,7 +65,7 @@ class Draft:
 
 async def reply(session: Session, messages: object, key: str) -> Draft:
     """See `Session.reply`."""
-    added = session.preparation.added(messages, None, "", ())
+    added = session.preparation.added(messages)
     check_flaws(added.entries, session.preparation.provider, mended=False)
     draft = checked_key(key) or uuid.uuid4().hex
     data = {"draft": draft, "entries": added.entries}

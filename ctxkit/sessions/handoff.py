@@ -85,7 +85,7 @@ async def handed_over(
         raise ConfigError(f"tail is a number of turns, not {tail!r:.60}", path="tail")
     if not isinstance(summary, str | None):
         raise ConfigError(f"a summary is a text, not {summary!r:.60}", path="summary")
-    beside = preparation.added((), system, "", ()).system
+    beside = preparation.added((), system).system
     meter = view.setting.meter
     view = preparation.view(fold_facts(view.state, meter))
     folded, pinned, kept = _split(view, tail)

@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Any
 
+import pytest
+
 from ctxkit.errors import StoreError
 from ctxkit.sessions.store import Store
 
-__all__ = ["Failing", "Flaky", "Meeting"]
+__all__ = ["Failing", "Flaky", "Meeting", "interrupted"]
 
 CALLS = frozenset(
     {
@@ -150,3 +152,15 @@ class Meeting(_Interposed):
     async def _before(self, number: int) -> None:
         if number == self._at:
             await self._met()
+
+
+async def interrupted(store: Store, erase: Callable[[], Awaitable[Any]]) -> None:
+    """An erasure whose worker dies before it rewrites anything."""
+
+    async def crash(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    store.rewrite = crash  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        await erase()
+    del store.rewrite

@@ -15,7 +15,7 @@ from ctxkit.core.facts import Fact
 from ctxkit.sessions import erasing
 from ctxkit.sessions.checkpoints import checkpoint_bytes
 from ctxkit.sessions.verifying import verify
-from tests.sessions.failing import Meeting
+from tests.sessions.failing import Meeting, interrupted
 
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": Budget(window=900, reply=100, min_gain=0)}
 SECRET = "the code of the door is 4471-QX"
@@ -49,14 +49,7 @@ def test_a_fork_has_nothing_that_an_interrupted_erasure_left(what: str) -> None:
     async def run() -> None:
         store = MemoryStore()
         session = await told(store)
-
-        async def crash(*_: Any) -> None:
-            raise KeyboardInterrupt
-
-        store.rewrite = crash  # type: ignore[method-assign]
-        with pytest.raises(KeyboardInterrupt):
-            await getattr(session, what)()
-        del store.rewrite  # type: ignore[method-assign]
+        await interrupted(store, getattr(session, what))
         await (await Session.open("s", store, **SETTINGS)).fork("t")
         for id in "st":
             assert not any(SECRET.encode() in body for body in await store.read(id))

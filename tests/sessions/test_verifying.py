@@ -12,6 +12,7 @@ import pytest
 from ctxkit import Budget, ConversationError, MemoryStore, Session
 from ctxkit.sessions.stored import stored
 from ctxkit.sessions.verifying import Verified, verify
+from tests.sessions.failing import interrupted
 
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": Budget(window=900, reply=100, min_gain=0)}
 
@@ -133,14 +134,7 @@ def test_an_erasure_that_a_crash_interrupted(what: str) -> None:
     async def run() -> None:
         store = MemoryStore()
         session = await written(store)
-
-        async def crash(*_: Any) -> None:
-            raise KeyboardInterrupt
-
-        store.rewrite = crash  # type: ignore[method-assign]
-        with pytest.raises(KeyboardInterrupt):
-            await getattr(session, what)()
-        del store.rewrite  # type: ignore[method-assign]
+        await interrupted(store, getattr(session, what))
         (finding,) = (await verify(store, "s")).findings
         assert "is still there; `ctxkit session gc` finishes that" in finding.message
         assert await (await stored(store, "s")).finish_erasures()
