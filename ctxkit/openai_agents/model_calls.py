@@ -16,17 +16,12 @@ from ctxkit.openai_agents.asides import Aside, Asides
 from ctxkit.openai_agents.matching import Key, Matching, key_of
 from ctxkit.openai_agents.rows import Row, rows_of
 from ctxkit.preparation import Done
-from ctxkit.sessions.ahead import Place, ahead_of, fresh_of
-from ctxkit.sessions.changes import Json
 from ctxkit.sessions.outgoing import ASIDE, FRESH, Beside, Going, Outgoing, Ready, tokens_of
 from ctxkit.sessions.records import to_bytes
 from ctxkit.sessions.session import Session
 from ctxkit.triggers import Selected
 
 __all__ = ["ModelCalls"]
-
-AHEAD = 256
-"""Entries that were sent before they came into the session, and are remembered until they do."""
 
 Rows = Callable[[State], list[Row]]
 
@@ -46,7 +41,6 @@ class ModelCalls:
         self._matching = Matching(self._history)
         self._asides = Asides(settings, rows)
         self._rows = rows
-        self._ahead: dict[Key, list[Place]] = {}
 
     async def sent(self, run: Sequence[Entry], *, system: str, tools: Any) -> list[Entry]:
         """What the model is to be sent of a run; it is on record as it is.
@@ -59,28 +53,8 @@ class ModelCalls:
         fresh = await self._session._log.paged(lambda: self._matching.unsaved(run))
         made = None if fresh is None else await self._from_session(fresh, system, tools)
         ready, outgoing = made if made is not None else await self._beside(run, system, tools)
-        record = await self._session._sent(ready, outgoing)
-        if record is not None:
-            self._remember(outgoing, fresh_of(record, self._session.position))
+        await self._session._sent(ready, outgoing)
         return [copied(raw) for raw, _, _ in outgoing.entries]
-
-    def came(self, entries: Sequence[Entry]) -> Json:
-        """What the record of entries that come into the session has to say: which requests held them before."""
-        return ahead_of(place for key in map(key_of, entries) for place in self._ahead.get(key, ()))
-
-    def forget(self, entries: Sequence[Entry]) -> None:
-        """They have come in."""
-        for key in map(key_of, entries):
-            self._ahead.pop(key, None)
-
-    def _remember(self, outgoing: Outgoing, places: Sequence[Place]) -> None:
-        fresh = [
-            item.raw for _, _, item in outgoing.entries if isinstance(item, Beside) and item.made == FRESH
-        ]
-        for raw, place in zip(fresh, places, strict=False):  # without snapshots there are no places
-            self._ahead.setdefault(key_of(raw), []).append(place)
-        while len(self._ahead) > AHEAD:
-            del self._ahead[next(iter(self._ahead))]
 
     # From the session
 
@@ -120,7 +94,8 @@ class ModelCalls:
 
     def _fresh(self, raw: Entry, id: int, stands_for: tuple[range, ...] = ()) -> Going:
         raw = copied(raw)
-        return raw, id, Beside(id, raw, FRESH, self._history.setting.meter.entry(raw), stands_for)
+        tokens = self._history.setting.meter.entry(raw)
+        return raw, id, Beside(id, raw, FRESH, tokens, stands_for, " ".join(key_of(raw)))
 
     # Beside it
 

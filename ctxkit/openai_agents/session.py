@@ -11,6 +11,7 @@ from ctxkit.core.edits import Strip
 from ctxkit.core.state import State
 from ctxkit.errors import ConfigError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied
+from ctxkit.openai_agents.matching import key_of
 from ctxkit.openai_agents.model_calls import ModelCalls
 from ctxkit.openai_agents.rows import Row, dangling, newest_rows, rows_of, without_tail
 from ctxkit.preparation import Done, Preparation
@@ -177,11 +178,9 @@ class CtxkitSession(Closing):
         if not items:
             return
         session = await self._opened()
-        added, calls = session.preparation.added(list(items)), self._calls
-        sent = calls.came(added.entries) if calls is not None else {}
-        await session._log.write(lambda at: session._items(added, at, sent))
-        if calls is not None:
-            calls.forget(added.entries)
+        added = session.preparation.added(list(items))
+        keys = [" ".join(key_of(entry)) for entry in added.entries]
+        await session._log.write(lambda at: session._items(added, at, session._log.book.ahead.told(keys)))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the newest item back, for good, and give it as it was added; None when there is none.

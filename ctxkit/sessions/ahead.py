@@ -1,36 +1,57 @@
-"""Ahead: what requests held of entries before they came into their session, so that it can be taken out with them."""
+"""Ahead: where requests held entries before they came into their session, so that they can be taken out with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.outgoing import FRESH
-from ctxkit.sessions.records import Record
 
-__all__ = ["AHEAD", "Place", "ahead_in", "ahead_of", "fresh_of"]
+__all__ = ["Ahead", "ahead_in"]
 
 AHEAD = "ahead"
 """Where the record of what arrived says which requests held it before."""
 
-Place = tuple[int, int]
-"""The position of a request's record, and the place in it of what it held."""
+MOST = 1_000
+"""Entries that have not come in and are remembered; those of runs that ended before never come."""
 
 
-def fresh_of(request: Record, position: int) -> list[Place]:
-    """Where the record of a request at a position holds what comes into the session only later, in wire order."""
-    new = enumerate(request.data.get("new", ()))
-    return [(position, place) for place, each in new if each.get("made") == FRESH]
+class Ahead(dict[str, list[list[int]]]):
+    """Where requests held what has not come into the session yet, by what it is recognised by: the position of the
+    record of the request, the place in it, and behind which item it may be made of what the session held, 0 for none.
+    """
 
+    def sent(self, data: Json, position: int) -> None:
+        """Take in the record of a request."""
+        for place, each in enumerate(data.get("new", ())):
+            if each.get("made") == FRESH and "key" in each:
+                behind = max((stop for _, stop in each.get("stands_for", ())), default=0)
+                self.setdefault(each["key"], []).append([position, place, behind])
+        while len(self) > MOST:
+            del self[next(iter(self))]
 
-def ahead_of(places: Iterable[Place]) -> Json:
-    """What the record of what arrived has to say of requests that held it before."""
-    told = [list(place) for place in places]
-    return {AHEAD: told} if told else {}
+    def told(self, keys: Iterable[str]) -> Json:
+        """What the record of what arrives has to say of requests that held it before."""
+        places = [each[:2] for key in dict.fromkeys(keys) for each in self.get(key, ())]
+        return {AHEAD: places} if places else {}
+
+    def came(self, data: Json) -> None:
+        """Take in the record of what arrived."""
+        if arrived := data.get(AHEAD):
+            self._keep(lambda place: place[:2] not in arrived)
+
+    def erased(self, id: int) -> None:
+        """Take in that an item was erased, and with it what may be made of it."""
+        self._keep(lambda place: place[2] <= id)
+
+    def _keep(self, is_kept: Callable[[list[int]], bool]) -> None:
+        left = {key: list(filter(is_kept, places)) for key, places in self.items()}
+        self.clear()
+        self.update({key: places for key, places in left.items() if places})
 
 
 def ahead_in(told: Json) -> dict[int, list[int]]:
-    """The places that `ahead_of` told, by the position of the request."""
+    """The places that `Ahead.told` said, by the position of the request."""
     places: dict[int, list[int]] = {}
     for position, place in told.get(AHEAD, ()):
         places.setdefault(position, []).append(place)

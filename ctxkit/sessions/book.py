@@ -10,6 +10,7 @@ from typing import Any
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.history import ERASES
+from ctxkit.sessions.ahead import Ahead
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.records import Record
 from ctxkit.sessions.shown import Shown
@@ -33,6 +34,7 @@ class Book:
         answered: ids of the calls that were answered last, the newest last.
         index: where items lie: from an item on, from a position on, so many items a record.
         shown: what the last requests held, for the record of the next one.
+        ahead: what requests held that has not come in yet.
         erased_at: position of the last record that took something out for good, 0 for none.
         parent: the session that this one was begun for, "" for none.
     """
@@ -45,6 +47,7 @@ class Book:
     answered: dict[str, None] = field(default_factory=dict)
     index: list[tuple[int, int, int]] = field(default_factory=list)
     shown: Shown = field(default_factory=Shown)
+    ahead: Ahead = field(default_factory=Ahead)
     erased_at: int = 0
     parent: str = ""
 
@@ -72,8 +75,10 @@ class Book:
                 self._popped(record, position)
             case "request" if "entries" in data:
                 self.shown.fold(data, position)
+                self.ahead.sent(data, position)
         if "returned" in data:
             self.children[data["returned"]] = {**self.children.get(data["returned"], {}), "returned": True}
+        self.ahead.came(data)
         if record.step is not None and record.step.arrived:
             self._arrived(record.step.arrived, position, provider)
 
@@ -92,6 +97,7 @@ class Book:
         self.erased_at = position
         if record.step is not None and record.step.popped is not None:
             self.shown.forget(self.position_of(record.step.popped))
+            self.ahead.erased(record.step.popped)
 
     def _arrived(self, items: tuple[Item, ...], position: int, provider: Provider) -> None:
         first, count = items[0].id, len(items)
@@ -122,7 +128,8 @@ class Book:
         """
         runs = [(first, position, count) for first, position, count in told["index"]]
         answered, shown = dict.fromkeys(told["answered"]), Shown(**told["shown"])
-        book = cls(**{**told, "answered": answered, "index": runs, "shown": shown})
+        ahead = Ahead(told.get("ahead", {}))
+        book = cls(**{**told, "answered": answered, "index": runs, "shown": shown, "ahead": ahead})
         for name, usual in vars(cls()).items():
             expected = (int, float) if isinstance(usual, float) else type(usual)
             if not isinstance(getattr(book, name), expected):

@@ -268,7 +268,8 @@ _TEXTS = ("key", "value", "subject", "place", "said_at")
 
 
 def _empty(contents: Sequence[Json], gone: Json) -> None:
-    """Put a stand-in in the place of what contents say; which facts they told is said no more."""
+    """Put a stand-in in the place of what contents say; which facts they told, and a digest of them, are said no more."""
     for each in contents:
         each |= {"raw": gone, "erased": True}
         each.pop("facts", None)
+        each.pop("key", None)

@@ -32,6 +32,7 @@ class Beside:
         made: `FRESH` or `ASIDE`.
         tokens: its size.
         stands_for: items of the session that it may have been made of: with one of them it is erased.
+        key: what it will be recognised by when it comes into the session, "" for what never will.
     """
 
     id: int
@@ -39,6 +40,7 @@ class Beside:
     made: str
     tokens: int
     stands_for: tuple[range, ...] = ()
+    key: str = ""
     region: str = "recent"
     edited: str = ""
 

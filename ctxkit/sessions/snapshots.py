@@ -199,6 +199,7 @@ class Snapshots:
 
 def _content(item: Item | Beside) -> Json:
     told = {name: getattr(item, name) for name in ("id", "made", "edited", "raw", "region", "tokens")}
+    told["key"] = item.key if isinstance(item, Beside) else ""
     told["stands_for"] = [[span.start, span.stop] for span in item.stands_for]
     return {name: value for name, value in told.items() if value not in ("", [])}
 

@@ -169,6 +169,25 @@ async def test_nor_is_it_told_by_a_checkpoint_as_what_can_be_guessed(store: Stor
     assert (await verify(store, "chat")).findings == ()
 
 
+@pytest.mark.parametrize("checkpoint", [False, True], ids=["from the log", "from a checkpoint"])
+async def test_nor_in_one_that_another_process_sent_before_it_died(store: Store, checkpoint: bool) -> None:
+    run = [hello(0), {"role": "user", "content": "my pin is 4711"}]
+    for _ in range(2):
+        died = CtxkitSession("chat", store, budget={"window": 4_000})
+        await died.input_filter(
+            CallModelData(ModelInputData(input=run, instructions=None), Agent(name="a"), None)
+        )
+        if checkpoint:
+            await (await died.opened())._log.checkpoint()
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    await session.add_items(run)
+    assert sum(b"4711" in body for body in await store.read("chat")) == 3
+    assert await session.pop_item() == run[-1]
+    assert not any(b"4711" in body for body in await store.read("chat"))
+    assert [len(each.messages) for each in await on_record(session)] == [2, 2]
+    assert (await verify(store, "chat")).findings == ()
+
+
 @RUNS
 @pytest.mark.parametrize("filtered", [remove_all_tools, fold_handoff()], ids=["left out", "folded"])
 async def test_nor_in_one_of_a_run_that_was_not_all_of_the_session(
