@@ -8,6 +8,7 @@ from itertools import groupby
 
 from ctxkit.cli.render import Style, bars, plain, ranges
 from ctxkit.cli.session_store import said
+from ctxkit.sessions.children import Child
 from ctxkit.sessions.comparing import Difference
 from ctxkit.sessions.sent import Origin, RequestInfo, Sent
 from ctxkit.sessions.session import Session
@@ -60,17 +61,24 @@ def session_lines(
     yield from _listed("drafts", drafts, everything)
     calls = [plain(f"{each.call.name} {each.call.id or ''}") for each in session.open_calls()]
     yield from _listed("open calls", calls, everything)
+    yield from _listed("children", map(_child, session.children), everything)
     yield from _listed("requests", [_request(each) for each in requests], everything)
 
 
-def _listed(name: str, lines: Sequence[str], everything: bool) -> Iterator[str]:
+def _listed(name: str, given: Iterable[str], everything: bool) -> Iterator[str]:
     """A list with its count, the newest of them when there are many."""
+    lines = [*given]
     if not lines:
         return
     shown = lines if everything else lines[-FEW:]
     more = f", the last {FEW} of them (--all)" if len(shown) < len(lines) else ""
     yield f"  {name}  {len(lines):,}{more}"
     yield from (f"    {plain(line, SAID * 2)}" for line in shown)
+
+
+def _child(child: Child) -> str:
+    purpose = f", {said(child.purpose)}" if child.purpose else ""
+    return f"{child.id}{purpose}, {'returned' if child.returned else 'not returned yet'}"
 
 
 def _request(info: RequestInfo) -> str:

@@ -157,6 +157,7 @@ class CtxkitSession(Closing):
 
         Raises:
             BudgetExceededError: what must stay is larger than the budget.
+            ConfigError: the limit is no whole number.
             ProviderFormatError: what was added would be refused, and cannot be read otherwise: one id is there twice.
             StrategyError: a strategy failed, and `strict` is set.
             StoreError: the store failed.
@@ -280,6 +281,8 @@ class CtxkitSession(Closing):
         history = session.preparation.history
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
+        if limit is not None and not isinstance(limit, int):
+            raise ConfigError(f"a limit is a whole number of items, not {limit!r:.60}", path="limit")
         if not history.state.items or (limit is not None and limit <= 0):
             return self._as_it_is(session, "nothing was asked for"), []
         ready = await self._ready(session)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable
 
+from ctxkit.core.items import PartKind
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import OpenCall, State
 from ctxkit.errors import ConversationError
 
-__all__ = ["caller", "first_results", "named", "result_entry", "unanswered"]
+__all__ = ["arguments", "caller", "first_results", "named", "result_entry", "unanswered"]
 
 
 def unanswered(state: State) -> list[OpenCall]:
@@ -33,6 +34,18 @@ def caller(state: State, call: OpenCall) -> Entry:
     """The entry that makes an open call; not a copy."""
     unit = (item for item in state.items if item.unit == call.unit)
     return next(item.raw for item in unit if any(each == call.call for each in item.shape.calls))
+
+
+def arguments(state: State, call: OpenCall, provider: Provider) -> str:
+    """What an open call was given, as text: JSON as a rule. Of calls that nothing tells apart the oldest is meant."""
+    parts = provider.parts(caller(state, call))
+    calls = [part for part in parts if part.kind in _ASKED and (part.call, part.name) != (None, "")]
+    own = [part for part in calls if part.call == call.call.id and part.name in ("", call.call.name)]
+    return own[-state.open.count(call)].text if own else ""
+
+
+_ASKED = (PartKind.ARGUMENTS, PartKind.OPAQUE)
+"""What the arguments of a call are; those that are signed are opaque."""
 
 
 def result_entry(state: State, call: OpenCall, text: str, provider: Provider) -> Entry:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.core.edits import Pin, Unpin
-from ctxkit.core.items import PartKind
-from ctxkit.core.state import OpenCall, State
+from ctxkit.core.state import State
 from ctxkit.restoring import NAME, Reading, Search, asked_in, restore_tool
 from ctxkit.sessions import calls
 from ctxkit.sessions.paging import records
@@ -49,20 +48,12 @@ async def answer_call(session: Session, call: str) -> str:
     """
     await session.refresh()
     waiting = calls.named(session._history.state, call, session.id)
-    text = await run_restore(session, _arguments(session, waiting))
+    given = calls.arguments(session._history.state, waiting, session.preparation.provider)
+    text = await run_restore(session, given)
     await session.answer(call, text)
     for edit in _pins(session, waiting.unit):
         await session._edit(edit)
     return text
-
-
-def _arguments(session: Session, call: OpenCall) -> Any:
-    """What an open call was given."""
-    provider = session.preparation.provider
-    parts = provider.parts(calls.caller(session._history.state, call))
-    given = [part for part in parts if part.kind is PartKind.ARGUMENTS]
-    own = [part for part in given if part.call == call.call.id and part.name in ("", call.call.name)]
-    return (own or given)[0].text
 
 
 def _pins(session: Session, unit: int) -> list[Pin | Unpin]:

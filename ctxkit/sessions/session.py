@@ -281,21 +281,22 @@ class Session(Recalled):
         waiting = calls.named(self._history.state, call, self.id)
         await self.add(calls.result_entry(self._history.state, waiting, result, self.preparation.provider))
 
-    async def rerun(self, run: Callable[[OpenCall, Entry], Awaitable[str]]) -> int:
+    async def rerun(self, run: Callable[[OpenCall, str], Awaitable[str]]) -> int:
         """Run the open calls again and add what they give; how many were answered so. One that another worker answered
         meanwhile stays as it is.
 
         Args:
-            run: is given a call and the entry that makes it (with its arguments), and gives the result as a text.
+            run: is given a call and its arguments (JSON as a rule), and gives the result, both as text.
         """
         await self._log.refresh()
         answered = 0
         for call in self.open_calls():
-            if call not in self.open_calls():
+            if not (like := self.open_calls().count(call)):
                 continue
-            result = await run(call, calls.caller(self._history.state, call))
+            given = calls.arguments(self._history.state, call, self.preparation.provider)
+            result = await run(call, given)
             await self._log.refresh()
-            if call in self.open_calls():
+            if self.open_calls().count(call) == like:
                 await self.answer(call.call.id or call.call.name, result)
                 answered += 1
         return answered

@@ -102,6 +102,23 @@ def test_show_tells_what_there_is(run: Run, positions: list[int]) -> None:
     assert "12 Long Street" not in out
 
 
+def test_show_tells_the_children(run: Run, address: str, positions: list[int]) -> None:
+    async def begin() -> None:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            session = await Session.open("shop/7", store, format="openai-chat", budget=Budget(window=3_000))
+            await session.child("shop/7/refund", purpose="give the money back")
+            await session.child("shop/7/mail")
+            await session.returned("shop/7/mail", {"role": "user", "content": "the mail is out"})
+
+    asyncio.run(begin())
+    lines = run("show", "shop/7")[1].splitlines()
+    at = lines.index("  children  2")
+    assert lines[at + 1 : at + 3] == [
+        "    shop/7/refund, give the money back, not returned yet",
+        "    shop/7/mail, returned",
+    ]
+
+
 def test_show_tells_one_request_and_where_each_entry_is_from(run: Run, positions: list[int]) -> None:
     code, out, _ = run("show", "shop/7", "--request", str(positions[-1]))
     assert code == 0

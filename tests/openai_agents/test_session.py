@@ -98,6 +98,14 @@ async def test_a_limit_gives_the_newest_in_order(store: Store, limit: int | None
     assert await one.get_items(limit) == items[6 - count :]
 
 
+@pytest.mark.parametrize("limit", ["2", 2.5, [2]])
+async def test_a_limit_that_is_no_whole_number_is_refused(limit: Any) -> None:
+    one = session()
+    await one.add_items([user("0")])
+    with pytest.raises(ConfigError, match="a limit is a whole number of items"):
+        await one.get_items(limit)
+
+
 @pytest.mark.parametrize(("limit", "first"), [(1, 8), (2, 8), (3, 6), (4, 6), (5, 6), (6, 3), (7, 2), (8, 1)])
 async def test_a_limit_parts_no_call_from_its_result_and_no_reasoning_from_its_call(
     limit: int, first: int

@@ -60,9 +60,9 @@ async def test_interrupted_calls_are_run_again_in_their_order(format: str, ids: 
     store, session = await interrupted(format, ids)
     ran: list[str | None] = []
 
-    async def run(call: OpenCall, entry: Entry) -> str:
+    async def run(call: OpenCall, given: str) -> str:
         ran.append(call.call.id)
-        assert json.dumps(arguments(str(call.call.id))).strip("{}") in json.dumps(entry).replace('\\"', '"')
+        assert json.loads(given) == arguments(str(call.call.id))
         return f"{call.call.id} is paid"
 
     assert await session.rerun(run) == len(ids)
@@ -75,11 +75,34 @@ async def test_interrupted_calls_are_run_again_in_their_order(format: str, ids: 
         assert all(json.dumps(messages).count(f"{id} is paid") == 1 for id in ids)
 
 
+@pytest.mark.parametrize("signed", [False, True], ids=["plain", "signed"])
+async def test_calls_of_one_name_without_ids_are_each_run_with_their_own_arguments(signed: bool) -> None:
+    """As Gemini makes them: only the order tells which result is whose, and only the first of a step is signed."""
+    orders = ["W1", "W2", "W3"]
+    made = [{"functionCall": {"name": "pay", "args": {"order": order}}} for order in orders]
+    if signed:
+        made[0] |= {"thoughtSignature": "c2lnbmVk"}
+    store = MemoryStore()
+    asked = [{"role": "user", "parts": [{"text": ASK}]}, {"role": "model", "parts": made}]
+    await (await opened(store, "gemini")).add(asked)
+    session = await opened(store, "gemini")
+    await session.answer("pay", "W1 is paid")
+
+    async def run(call: OpenCall, given: str) -> str:
+        return f"{json.loads(given)['order']} is paid"
+
+    assert await session.rerun(run) == 2
+    messages = (await session.prepare()).messages
+    assert violations("gemini", messages) == []
+    told = [part["functionResponse"]["response"]["output"] for part in messages[2]["parts"]]
+    assert told == [f"{order} is paid" for order in orders]
+
+
 async def test_a_tool_that_fails_again_leaves_its_call_open_and_what_was_answered_before() -> None:
     store, session = await interrupted()
     down = True
 
-    async def run(call: OpenCall, entry: Entry) -> str:
+    async def run(call: OpenCall, given: str) -> str:
         if call.call.id == "c2" and down:
             raise OSError("no route to the shop")
         return f"{call.call.id} is paid"

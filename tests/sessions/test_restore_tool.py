@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit import Budget, ContextManager
+from ctxkit.core.provider import Entry
 from ctxkit.errors import ConfigError, ConversationError
 from ctxkit.restoring import NAME, restore_tool
 from ctxkit.sessions.session import Session
@@ -257,6 +258,24 @@ async def test_a_call_beside_others_is_answered_and_not_pinned() -> None:
     assert [pin for pin in session._history.state.pins if pin.by == "restore"] == []
     with pytest.raises(ConversationError, match="no call"):
         await session.restored("call_1")
+
+
+async def test_signed_calls_of_gemini_are_answered_each_by_what_it_asked_for() -> None:
+    """Only the first call of a step is signed; none has an id."""
+    calls: list[Entry] = [{"functionCall": {"name": NAME, "args": {"message": at}}} for at in (0, 2)]
+    calls[0] |= {"thoughtSignature": "c2lnbmVk"}
+    session = await Session.open("a", MemoryStore(), format="gemini", budget=BUDGET)
+    said = [
+        ("user", "My code is K-12345."),
+        ("model", "Noted."),
+        ("user", "My pin is 88-90."),
+        ("model", "So?"),
+    ]
+    await session.add([{"role": role, "parts": [{"text": text}]} for role, text in said])
+    await session.add([{"role": "user", "parts": [{"text": "Both?"}]}, {"role": "model", "parts": calls}])
+    assert "My code is K-12345." in await session.restored(NAME)
+    assert "My pin is 88-90." in await session.restored(NAME)
+    assert session.open_calls() == []
 
 
 @pytest.mark.parametrize("format", ["anthropic", "gemini", "openai-responses"])

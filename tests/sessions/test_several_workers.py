@@ -137,7 +137,7 @@ def test_calls_that_another_worker_answered_are_not_run_again() -> None:
         await other.answer("c1", "by the other")
         ran = []
 
-        async def tool(open_call: Any, entry: Entry) -> str:
+        async def tool(open_call: Any, given: str) -> str:
             ran.append(open_call.call.id)
             await other.refresh()
             await other.answer("c2", "by the other") if open_call.call.id == "c2" else None
