@@ -18,7 +18,7 @@ from ctxkit.core.kernel import Setting, apply
 from ctxkit.core.popping import newest, without, without_erased
 from ctxkit.core.profile import note_facts, without_facts
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter, State, open_tail, stand_ins, wire
+from ctxkit.core.state import Meter, State, open_tail, wire
 from ctxkit.core.view import Past, View
 from ctxkit.engine import Outcome
 from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
@@ -122,6 +122,7 @@ class History:
         self._state = State()
         self.version = 0
         self._announced: list[str] = []
+        self._told = 0
 
     @property
     def state(self) -> State:
@@ -180,6 +181,8 @@ class History:
             if step.sent is not None:
                 self.first_unsent = max(self.first_unsent, step.sent)
             self._announced.extend(step.announced)
+            if step.kind == "request":
+                self._told = len(self._announced)
             self._state = step.state
 
     def _begin_anew(self, step: Step) -> None:
@@ -416,7 +419,7 @@ class History:
 
     def sending(self, state: State) -> Step:
         """A request is made from a state; its entries count as sent from now on."""
-        return Step("request", self._state, sent=state.next_id, announced=tuple(stand_ins(state)))
+        return Step("request", self._state, sent=state.next_id)
 
     # What there is to read
 
@@ -429,10 +432,16 @@ class History:
         with self.lock:
             self._announced.append(line)
 
+    def was_told(self) -> None:
+        """What was announced before the last request was told in its report, by another worker: it is not said again."""
+        with self.lock:
+            del self._announced[: self._told]
+            self._told = 0
+
     def announced(self) -> tuple[str, ...]:
         """What had to be rearranged or broke the prompt cache since this was last asked; that it is broken is said once."""
         with self.lock:
-            announced, self._announced = tuple(self._announced), []
+            announced, self._announced, self._told = tuple(self._announced), [], 0
         last = max((at for at, line in enumerate(announced) if line.endswith(BROKEN)), default=0)
         return tuple(line.removesuffix(BROKEN) if at < last else line for at, line in enumerate(announced))
 

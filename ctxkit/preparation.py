@@ -17,7 +17,7 @@ from ctxkit.core.edits import Failure
 from ctxkit.core.flaws import mended
 from ctxkit.core.items import Writer
 from ctxkit.core.provider import Entry
-from ctxkit.core.state import Meter, State
+from ctxkit.core.state import Meter, State, stand_ins
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome, check_fits, compact
 from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
@@ -204,17 +204,19 @@ class Preparation:
         if not all(isinstance(each, str) for each in calls):
             raise ConfigError("waiting holds ids of calls, which are texts", path="waiting")
         name = self.provider.name
-        if system is not None and name == "openai-chat":
-            raise ProviderFormatError(
-                "the system text is a message in the list, {'role': 'system', 'content': ...}",
-                format=name,
-                path="system",
-            )
         given = messages if isinstance(messages, list | tuple) else [messages]
         for message in given:
             refuse_other_vendor(message, name)
         dumped = (entry for message in given for entry in self._dumped(message))
         entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
+        if system is not None and name == "openai-chat":
+            for at, entry in enumerate(entries):
+                self.provider.shape(entry, index=at)  # one of another format is told as that
+            raise ProviderFormatError(
+                "the system text is a message in the list, {'role': 'system', 'content': ...}",
+                format=name,
+                path="system",
+            )
         beside = taken_in(system, format=name, path="system")
         return Added(entries, beside, region, calls, writer)
 
@@ -317,7 +319,11 @@ class Preparation:
     def structured(self, done: Done, wrong: tuple[Failure, ...], started: float) -> Request:
         """The messages in wire order, with the report on them."""
         state = done.view.state
-        return Request(self.history.entries(state), copied(state.system), self.tell(done, started, wrong))
+        return Request(
+            self.history.entries(state),
+            copied(state.system),
+            self.tell(done, started, wrong, stand_ins(state)),
+        )
 
     def view(self, state: State) -> View:
         """A state with its limits; hard limits hold for the provider's own count, at the high end of what was seen."""
@@ -331,9 +337,12 @@ class Preparation:
         """The report of the last request or compaction, None before the first."""
         return self.last.report if self.last is not None else None
 
-    def tell(self, done: Done, started: float, wrong: tuple[Failure, ...] = ()) -> Telling:
+    def tell(
+        self, done: Done, started: float, wrong: tuple[Failure, ...] = (), stood_for: Iterable[str] = ()
+    ) -> Telling:
         """What there is to say since the last report; observers hear of a compaction."""
-        self.last = self.told(done, self.history.announced(), started, wrong).observed()
+        announced = (*self.history.announced(), *stood_for)
+        self.last = self.told(done, announced, started, wrong).observed()
         return self.last
 
     def told(

@@ -516,8 +516,9 @@ def test_a_message_of_another_format_is_refused_by_name(
     format: Any, entry: dict[str, Any], looks: str
 ) -> None:
     context = ContextManager(format, Budget(window=1000), OLDEST)
-    with pytest.raises(ProviderFormatError, match=looks):
-        context.add(entry)
+    for settings in ({}, {"system": "Be brief."}):
+        with pytest.raises(ProviderFormatError, match=looks):
+            context.add(entry, **settings)
 
 
 def test_an_object_of_another_vendor_is_refused() -> None:

@@ -102,7 +102,7 @@ class SummarizingSession(CtxkitSession):
         _check_free(settings, "strategy", "ask")
         if not 0 <= keep_last_n_turns <= context_limit or not context_limit:
             raise ConfigError(
-                f"keep_last_n_turns ({keep_last_n_turns}) is from 0 to context_limit, and that ({context_limit}) is 1 or more",
+                f"from 0 to context_limit ({context_limit}), which is 1 or more; not {keep_last_n_turns}",
                 path="keep_last_n_turns",
             )
         kind = "extractive-summary" if summarizer is None else "summarize"

@@ -23,6 +23,7 @@ from ctxkit.sessions.recalled import recorded
 from ctxkit.sessions.records import Record
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store, checked_id
+from ctxkit.sessions.stores import store_of
 from ctxkit.sessions.stores.memory import MemoryStore
 from ctxkit.triggers import Selected
 
@@ -75,6 +76,7 @@ class CtxkitSession(Closing):
         settings = _without_format(settings)
         Preparation.of({"format": FORMAT, **settings})  # so that a wrong setting is told here
         self._store = store if store is not None else MemoryStore()
+        store_of(self._store)  # a wrong address too
         self._background, self._snapshots = background, snapshots
         self._settings = settings
         self._session: Session | None = None

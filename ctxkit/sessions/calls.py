@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Container, Iterable
+from typing import Any
 
 from ctxkit.core.items import PartKind
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import OpenCall, State
 from ctxkit.errors import ConversationError
 
-__all__ = ["arguments", "caller", "first_results", "named", "result_entry", "unanswered"]
+__all__ = ["arguments", "caller", "first_results", "named", "result_entry", "text_of", "unanswered"]
 
 
 def unanswered(state: State) -> list[OpenCall]:
@@ -53,6 +55,23 @@ def result_entry(state: State, call: OpenCall, text: str, provider: Provider) ->
     entry = caller(state, call)
     answered = provider.answer([entry], call.call, text)
     return next(each for each in answered if each is not entry)
+
+
+def text_of(result: Any, call: OpenCall) -> str:
+    """What a tool gave, as text: a text as it is, else its JSON.
+
+    Raises:
+        ConversationError: it is neither.
+    """
+    if isinstance(result, str):
+        return result
+    try:
+        return json.dumps(result, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConversationError(
+            f"the call {call.call.id or call.call.name!r} was run and gave {type(result).__name__}, which is neither text "
+            "nor JSON; give it to answer() as text, or it stays open"
+        ) from error
 
 
 def first_results(

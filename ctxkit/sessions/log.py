@@ -89,6 +89,7 @@ class Log:
         Args:
             strict: a checkpoint that cannot be read is raised; the next report tells it otherwise.
         """
+        wrong: SessionError | None = None
         try:
             await self._restore(upto)
         except StoreError:
@@ -96,10 +97,13 @@ class Log:
         except SessionError as error:
             if strict:
                 raise
-            self.history.announce(
-                f"the log was read from its start: {error}; `ctxkit session verify` drops the checkpoint"
-            )
+            wrong = error
         await self._catch_up(upto)
+        self.history.was_told()
+        if wrong is not None:
+            self.history.announce(
+                f"the log was read from its start: {wrong}; `ctxkit session verify` drops the checkpoint"
+            )
 
     async def _restore(self, upto: int | None) -> None:
         kept = await self.store.checkpoint(self.id, upto=upto)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from ctxkit.core.items import Writer
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import OpenCall
 from ctxkit.history import Added, Snapshot
+from ctxkit.models.functions import called
 from ctxkit.preparation import Preparation, Request
 from ctxkit.report import Report
 from ctxkit.sessions import calls
@@ -281,12 +282,16 @@ class Session(Recalled):
         waiting = calls.named(self._history.state, call, self.id)
         await self.add(calls.result_entry(self._history.state, waiting, result, self.preparation.provider))
 
-    async def rerun(self, run: Callable[[OpenCall, str], Awaitable[str]]) -> int:
+    async def rerun(self, run: Callable[[OpenCall, str], Any]) -> int:
         """Run the open calls again and add what they give; how many were answered so. One that another worker answered
         meanwhile stays as it is.
 
         Args:
-            run: is given a call and its arguments (JSON as a rule), and gives the result, both as text.
+            run: a function, async or not, that is given a call and its arguments as text (JSON as a rule), and gives the
+                result: text, or what can be written as JSON.
+
+        Raises:
+            ConversationError: it gave something else; the call stays open, those before it are answered.
         """
         await self._log.refresh()
         answered = 0
@@ -294,7 +299,7 @@ class Session(Recalled):
             if not (like := self.open_calls().count(call)):
                 continue
             given = calls.arguments(self._history.state, call, self.preparation.provider)
-            result = await run(call, given)
+            result = calls.text_of(await called(run, call, given), call)
             await self._log.refresh()
             if self.open_calls().count(call) == like:
                 await self.answer(call.call.id or call.call.name, result)

@@ -96,3 +96,10 @@ async def test_a_preset_takes_a_config_that_leaves_it_its_strategy() -> None:
         TrimmingSession.from_config("chat", {**config, "strategy": "drop-oldest"})
     with pytest.raises(ConfigError, match="format openai-responses"):
         CtxkitSession.from_config("chat", {**config, "format": "openai-chat"})
+
+
+@pytest.mark.parametrize("store", ["sqlite://chats.db", "mysql://host/chats", 5])
+def test_a_store_that_is_none_is_told_when_the_session_is_made(store: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        CtxkitSession("chat", store, budget={"window": 4_000})
+    assert raised.value.path == "store"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,6 +97,34 @@ async def test_calls_of_one_name_without_ids_are_each_run_with_their_own_argumen
     assert violations("gemini", messages) == []
     told = [part["functionResponse"]["response"]["output"] for part in messages[2]["parts"]]
     assert told == [f"{order} is paid" for order in orders]
+
+
+async def test_a_plain_function_may_run_calls_and_results_may_be_json() -> None:
+    _, session = await interrupted()
+    threads = set[int]()
+
+    def run(call: OpenCall, given: str) -> Any:
+        threads.add(threading.get_ident())
+        return {"c1": {"payé": True, "total": 49.9}, "c2": ["W2"], "c3": "W3 is paid"}[str(call.call.id)]
+
+    assert await session.rerun(run) == 3
+    assert threading.get_ident() not in threads
+    assert [entry["content"] for entry in session.messages[2:]] == [
+        '{"payé": true, "total": 49.9}',
+        '["W2"]',
+        "W3 is paid",
+    ]
+
+
+@pytest.mark.parametrize(
+    "result", [{1, 2}, b"paid", float("nan"), object()], ids=["set", "bytes", "nan", "object"]
+)
+async def test_a_result_that_is_neither_text_nor_json_is_named(result: Any) -> None:
+    _, session = await interrupted()
+    given = iter(["W1 is paid", result])
+    with pytest.raises(ConversationError, match="the call 'c2' was run and gave"):
+        await session.rerun(lambda call, arguments: next(given))
+    assert [call.call.id for call in session.open_calls()] == ["c2", "c3"]
 
 
 async def test_a_tool_that_fails_again_leaves_its_call_open_and_what_was_answered_before() -> None:

@@ -133,3 +133,27 @@ async def test_what_a_sweep_would_take_is_known_before() -> None:
     await store.rewrite("damaged", {2: b"{"})
     assert await idle(store, days) == []
     assert await idle(store, days, now=time.time() + 2 * 86_400) == ["damaged", "full"]
+
+
+async def test_a_worker_that_opens_a_session_does_not_tell_what_was_told_before() -> None:
+    """A call that nobody answered for turns, system text that changed: told with the request that it was true of."""
+    store, settings = MemoryStore(), {**SETTINGS, "format": "openai-responses"}
+
+    async def worker() -> Session:
+        return await Session.open("s", store, **settings)
+
+    first = await worker()
+    call = {"type": "function_call", "call_id": "c", "name": "refund", "arguments": "{}"}
+    asked = [{"role": "user", "content": "Refund it."}, call, {"role": "user", "content": "Well?"}]
+    await first.add(asked, system="Be fair.")
+    stands_in = "no result has come for the call 'c': a stand-in is sent"
+    broken = "the system text changed: the prompt cache is broken"
+    assert (await first.prepare()).report.normalised == (stands_in,)
+    await first.add(system="Be brief.")
+    assert (await first.prepare()).report.normalised == (broken, stands_in)
+    await first.answer("c", "done")
+    await first.add({"role": "user", "content": "Thanks."})
+    await first.prepare()
+    assert (await (await worker()).prepare()).report.normalised == ()
+    await first.add(system="Be kind.")
+    assert (await (await worker()).prepare()).report.normalised == (broken,)
