@@ -75,7 +75,11 @@ async def reply(session: Session, messages: object, key: str) -> Draft:
     if written is not None:
         return Draft(draft, added.entries, session)
     told = await _told_of(session, draft, "draft")
-    return Draft(draft, told["data"]["entries"] if told is not None else [], session)
+    if told is None or "erased" in told["data"]:
+        raise ConversationError(
+            f"the answer of the key {key!r:.80} was taken back; give another one another key"
+        )
+    return Draft(draft, told["data"]["entries"], session)
 
 
 def undelivered(session: Session) -> list[Draft]:

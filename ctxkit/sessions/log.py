@@ -292,12 +292,23 @@ class Log:
                 with legible(self.id, at):
                     archive.read |= {item.id: item for item in arrived_in(told) if item.id < archive.first}
         lost = [id for id in ids if id not in archive.read and not archive.is_erased(id)]
+        if lost and await self._is_taken_out(self.position):
+            raise ConflictError(
+                f"messages[{lost[0]}] of session {self.id!r} was taken out by another worker just now; try again",
+                session=self.id,
+                position=self.position,
+            )
         if lost:
             raise SessionError(
                 f"messages[{lost[0]}] of session {self.id!r} is in no record of its log: it was altered; a backup or an "
                 "export may have it whole",
                 session=self.id,
             )
+
+    async def _is_taken_out(self, after: int) -> bool:
+        """Whether somebody has taken something out behind a position."""
+        since = await self.store.read(self.id, after=after)
+        return any(told_in(each, session=self.id)["kind"] in TAKES_OUT for each in since)
 
     async def _make_checkpoint(self) -> None:
         """Write one where it is due; the next write tries again when that fails, or when somebody is erasing."""
@@ -321,8 +332,7 @@ class Log:
         which it may hold. Who takes something out after that look waits, and drops it."""
         body = await self.paged(lambda: checkpoint_bytes(self.history, self.book))
         written = self.position
-        since = await self.store.read(self.id, after=written)
-        if any(told_in(each, session=self.id)["kind"] in TAKES_OUT for each in since):
+        if await self._is_taken_out(written):
             return
         await self.store.save_checkpoint(self.id, written, body)
         self._since_checkpoint, self._checkpoint_size = [0, 0], len(body)

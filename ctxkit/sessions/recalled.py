@@ -299,6 +299,7 @@ class Recalled(Closing):
         Raises:
             UnknownHandleError: nothing is kept under that handle.
         """
+        await self._log.refresh()
         return await self._log.paged(lambda: self._history.original(handle))
 
     async def restore(self, handle: str) -> bytes:
@@ -307,6 +308,7 @@ class Recalled(Closing):
 
     async def explain(self) -> list[Explanation]:
         """Where each message is now, and why; reads the whole log."""
+        await self._log.refresh()
         view = self.preparation.view(self._history.state)
         return await self._log.paged(lambda: explain(view, self._history.archive))
 

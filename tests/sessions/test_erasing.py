@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Budget, MemoryStore, ProviderFormatError, Session, sweep
+from ctxkit import (
+    Budget,
+    ConflictError,
+    ConversationError,
+    MemoryStore,
+    ProviderFormatError,
+    Session,
+    UnknownHandleError,
+    sweep,
+)
 from ctxkit.core.edits import Remember
 from ctxkit.core.facts import Fact
 from ctxkit.sessions import erasing
@@ -310,3 +319,60 @@ def test_a_fact_stays_as_long_as_one_of_its_messages_does() -> None:
         assert [fact.line for fact in session.facts] == ["alone: of before"]
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("what", ["pop", "clear", "retain_structure"])
+async def test_an_answer_that_was_taken_back_is_not_given_again(what: str) -> None:
+    """A worker that does its job again must not send the user what stands in for the answer."""
+    session = await told(MemoryStore())
+    turn = await session.reply({"role": "assistant", "content": "In Oslo."}, key="job 1")
+    await turn.delivered()
+    await getattr(session, what)()
+    with pytest.raises(ConversationError, match="the answer of the key 'job 1' was taken back"):
+        await session.reply({"role": "assistant", "content": "In Bergen."}, key="job 1")
+    again = await session.reply({"role": "assistant", "content": "In Bergen."}, key="job 2")
+    await again.delivered()
+    assert session.messages[-1]["content"] == "In Bergen."
+
+
+@pytest.mark.parametrize("how", ["clear", "retain_structure"])
+@pytest.mark.parametrize("ask", ["original", "restore", "explain"])
+async def test_a_worker_from_a_checkpoint_sees_that_another_took_everything_out(how: str, ask: str) -> None:
+    store, settings = MemoryStore(), {**SETTINGS, "strategy": "drop-oldest"}
+    session = await Session.open("s", store, **settings)
+    for number in range(8):
+        role = ("user", "assistant")[number % 2]
+        await session.add({"role": role, "content": f"Page {number}. " + "It is long. " * 40})
+    await session.compact()
+    await session.rollback(session.position)  # so that the originals are in no state
+    await session._log.checkpoint()
+    handle = next(each.handle for each in await session.explain() if each.handle)
+    other = await Session.open("s", store, **settings)
+    await getattr(session, how)()
+    if ask == "explain":
+        assert await other.explain() == []
+        return
+    with pytest.raises(UnknownHandleError):
+        await getattr(other, ask)(handle)
+
+
+async def test_an_original_that_goes_while_it_is_read_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, settings = MemoryStore(), {**SETTINGS, "strategy": "drop-oldest"}
+    session = await Session.open("s", store, **settings)
+    for number in range(8):
+        role = ("user", "assistant")[number % 2]
+        await session.add({"role": role, "content": f"Page {number}. " + "It is long. " * 40})
+    await session.compact()
+    await session.rollback(session.position)
+    await session._log.checkpoint()
+    handle = next(each.handle for each in await session.explain() if each.handle)
+    other = await Session.open("s", store, **settings)
+    load = other._log.load
+
+    async def late(ids: Any) -> None:
+        await session.clear()
+        await load(ids)
+
+    monkeypatch.setattr(other._log, "load", late)
+    with pytest.raises(ConflictError, match="was taken out by another worker just now"):
+        await other.original(handle)

@@ -392,6 +392,19 @@ async def test_a_file_that_does_not_tell_its_version_is_refused_and_left_alone(
     connection.close()
 
 
+@pytest.mark.parametrize("at", [3, 13, 25])
+async def test_an_altered_schema_is_told_whatever_the_driver_says_of_it(path: Path, at: int) -> None:
+    """SQLite quotes the schema in its message, which is no UTF-8 then."""
+    await _laid_out(path)
+    _by_hand(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    held = bytearray(path.read_bytes())
+    held[held.index(b"CREATE TABLE ctxkit_") + at] = 0x96
+    path.write_bytes(held)
+    async with SQLiteStore(path) as store:
+        with pytest.raises(StoreError, match="the file is damaged: put a backup in its place"):
+            await store.read("s")
+
+
 async def test_a_store_that_was_never_used_makes_no_file(path: Path) -> None:
     async with SQLiteStore(path) as store:
         assert repr(store) == f"SQLiteStore({str(path)!r})"

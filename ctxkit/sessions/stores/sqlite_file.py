@@ -113,6 +113,9 @@ class SQLiteFile:
         while True:
             try:
                 return self._once(work, begin)
+            except UnicodeDecodeError as error:  # in what the driver wanted to say of the file
+                self._close()
+                raise StoreError(f"{self.path}: {HINTS[sqlite3.SQLITE_CORRUPT]}", session=session) from error
             except sqlite3.Error as error:
                 busy = _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
                 if not busy:
