@@ -131,12 +131,22 @@ class Archive:
         self.log.extend(items)
 
     def erase(self, ids: Iterable[int]) -> None:
-        """Forget originals for good; their places stay."""
+        """Forget originals for good, and why they were changed, which may quote them; their places stay."""
         for id in ids:
             self.erased.add(id)
             self.read.pop(id, None)
             if id >= self.first:
                 self.log[id - self.first] = replace(self.log[id - self.first], raw={})
+            for handle, kept in self.kept.items():
+                if kept.why and any(id in span for span in kept.ids):
+                    self.kept[handle] = replace(kept, why="")
+
+    def forget_failures(self, turn: int) -> None:
+        """Forget why compactions failed from a turn on: that may quote what was erased."""
+        for at, past in enumerate(self.past):
+            if past.turn >= turn and past.failures:
+                failures = tuple(replace(each, why="") for each in past.failures)
+                self.past[at] = replace(past, failures=failures)
 
     def erase_below(self, id: int) -> None:
         """Forget all originals before an item for good, with the handles that they had and what

@@ -23,5 +23,5 @@ def request_failures(view: View, hooks: Called) -> tuple[Failure, ...]:
     if not hooks.checks_requests:
         return tuple(unseen)
     parts = (part for item in view.state.items for part in view.parts(item))
-    text = "\n".join(part.text for part in parts if part.kind in SHOWN)
+    text = "\n".join(part.text for part in parts if part.reads_as in SHOWN)
     return (*unseen, *(Failure(by, why) for by, why in hooks.complaints(text, facts)))

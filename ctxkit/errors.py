@@ -17,6 +17,7 @@ __all__ = [
     "ProviderFormatError",
     "SessionError",
     "SessionLimitError",
+    "SplitSessionError",
     "StoreError",
     "StrategyError",
     "UnknownHandleError",
@@ -107,6 +108,10 @@ class ConflictError(SessionError):
 
 class SessionLimitError(SessionError):
     """A record or a session that would be larger than its store takes; nothing was written."""
+
+
+class SplitSessionError(SessionError):
+    """A session that is in two stores, asked of one of them alone, which has not all of it; see `TieredStore`."""
 
 
 class StoreError(SessionError):

@@ -189,6 +189,8 @@ class History:
         """What was taken back must not come back with an older state."""
         if step.popped is not None:
             self.archive.erase((step.popped,))
+            turns = (item.turn for item in self._state.items if item.id == step.popped)
+            self.archive.forget_failures(next(turns, self._state.turn))
         if step.kind in ERASES:
             self.archive.erase_below(step.state.next_id)
             self.first_unsent = 0

@@ -259,16 +259,13 @@ class Reading:
 
     def text(self, item: Item) -> str:
         """What a reader sees of an original."""
-        shape, parts = self.meter.read(item.raw)
-        names = {call.id: call.name for call in shape.calls}
         lines = []
-        for part in parts:
-            name = part.name or names.get(part.call, "")
-            match part.kind:
+        for part in self.meter.read(item.raw)[1]:
+            match part.reads_as:
                 case PartKind.TEXT | PartKind.RESULT:
                     lines.append(part.text)
                 case PartKind.ARGUMENTS:
-                    lines.append(f"called {name} with {part.text}")
+                    lines.append(f"called {part.name} with {part.text}")
                 case PartKind.MEDIA:
                     lines.append(f"[{part.text or 'media'}]")
         return "\n".join(lines)

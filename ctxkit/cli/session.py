@@ -36,9 +36,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         own = actions.add_parser(
             name, help=told, description=f"{told[0].upper()}{told[1:]}.", epilog=EXIT_CODES
         )
-        add_store(own)
+        add_store(own, name)
         options(own)
-        own.set_defaults(run=run, action=action, makes=name == "import")
+        own.set_defaults(run=run, action=action)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ctxkit.cli.outputs import json_line, say
+from ctxkit.cli.outputs import json_line, say, warn
 from ctxkit.cli.render import Style
+from ctxkit.cli.session_store import PART, is_part, tell_part
 from ctxkit.cli.session_view import (
     FEW,
     difference_lines,
@@ -74,8 +75,12 @@ def _why_options(parser: argparse.ArgumentParser) -> None:
 
 
 async def _ls(store: Store, args: argparse.Namespace) -> int:
-    for line in ls_lines(await store.sessions()):
+    sessions = await store.sessions()
+    parts = {each.id for each in sessions if await is_part(store, each.id)}
+    for line in ls_lines(sessions, parts):
         say(line)
+    if parts:
+        warn(f"where it says archived part, {PART}; --archive beside --store opens both halves as one")
     return 0
 
 
@@ -83,6 +88,7 @@ async def _show(store: Store, args: argparse.Namespace) -> int:
     if args.handle is not None and args.request is not None:
         raise ConfigError("--handle and --request exclude each other")
     session, style = await stored(store, args.id), Style.of(sys.stdout)
+    await tell_part(store, args.id)
     if args.handle is not None:
         _json(*await _originals(session, args.handle))
         return 0
@@ -135,6 +141,7 @@ def _json(*records: Any) -> None:
 
 async def _diff(store: Store, args: argparse.Namespace) -> int:
     session = await stored(store, args.id)
+    await tell_part(store, args.id)
     found = await session.diff(args.earlier, args.later)
     earlier, later = await session.request(args.earlier), await session.request(args.later)
     for line in difference_lines(earlier, later, found, Style.of(sys.stdout)):
@@ -146,6 +153,7 @@ async def _why(store: Store, args: argparse.Namespace) -> int:
     if not args.wanted.strip():
         raise ConfigError("POSITION-or-TEXT is empty")
     session = await stored(store, args.id)
+    await tell_part(store, args.id)
     wanted = int(args.wanted) if args.wanted.isdecimal() else args.wanted
     found = await session.why(wanted)
     if not found and isinstance(wanted, int):

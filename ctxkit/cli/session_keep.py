@@ -1,4 +1,4 @@
-"""`ctxkit session export`, `import`, `rm`, `gc` and `verify`: moving, tidying and checking."""
+"""`ctxkit session export`, `import`, `move`, `rm`, `gc` and `verify`: moving, tidying and checking."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from ctxkit.cli.inputs import opened
 from ctxkit.cli.outputs import say, warn, written
 from ctxkit.cli.render import Style, plain
 from ctxkit.cli.session_ask import Actions, add_id
+from ctxkit.cli.session_store import ARCHIVE, PART, is_part, tell_part
 from ctxkit.errors import ConfigError, ConversationError, SessionError, StoreError
 from ctxkit.sessions.families import family_of
+from ctxkit.sessions.halves import check_whole
 from ctxkit.sessions.retention import Retention, delete, idle, sweep
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stored import stored
+from ctxkit.sessions.stores.tiered import TieredStore
 from ctxkit.sessions.transfer import Transferred, export_log, import_log
 from ctxkit.sessions.verifying import Verified, verify
 
@@ -65,7 +68,17 @@ def _gc_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask, with --days")
 
 
+def _move_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help="those that nobody wrote to for N minutes (30); 0 is all of them",
+    )
+
+
 async def _export(store: Store, args: argparse.Namespace) -> int:
+    await tell_part(store, args.id)
     with written(args.output) as file:
         done = await export_log(store, args.id, file)
     if args.output != "-":
@@ -77,6 +90,16 @@ async def _import(store: Store, args: argparse.Namespace) -> int:
     with _seekable(args.input) as file:
         done = await import_log(store, file, session=args.new_id)
     say(_transferred(done, "read"))
+    return 0
+
+
+async def _move(store: Store, args: argparse.Namespace) -> int:
+    if not isinstance(store, TieredStore):
+        raise ConfigError(f"--archive is missing; it may be in ${ARCHIVE}")
+    if not args.minutes >= 0:
+        raise ConfigError(f"--minutes takes a number, 0 or more, not {args.minutes}")
+    for id in await store.move_idle():
+        say(f"{plain(id)}: moved to the archive")
     return 0
 
 
@@ -99,6 +122,7 @@ def _seekable(source: str) -> Iterator[BinaryIO]:
 
 async def _rm(store: Store, args: argparse.Namespace) -> int:
     records = await _records(store, args.id)
+    await check_whole(store, args.id)
     family = await family_of(store, args.id)
     under = len(family.ids) - 1
     what = f"{plain(args.id)}, {records}" + (f", and {under} under it" if under else "")
@@ -180,7 +204,8 @@ async def _verify(store: Store, args: argparse.Namespace) -> int:
     for id in await _ids(store, args):
         done = await verify(store, id)
         found += bool(done.findings)
-        say(f"{style.bold(plain(id))}  {_verdict(done, style)}")
+        part = f"; {PART}" if await is_part(store, id) else ""
+        say(f"{style.bold(plain(id))}  {_verdict(done, style)}{part}")
         for each in done.findings:
             at = f"position {each.position}: " if each.position else ""
             warn(f"{plain(id)}: {at}{plain(each.message, 2_000)}")
@@ -204,6 +229,7 @@ async def _ids(store: Store, args: argparse.Namespace) -> list[str]:
 ACTIONS: Actions = {
     "export": (_export, _export_options, "write the log of a session to a file, byte for byte"),
     "import": (_import, _import_options, "read such a file into a store"),
+    "move": (_move, _move_options, "move sessions that nobody writes to from the store to its archive"),
     "rm": (_rm, _rm_options, "delete a session, and those under it"),
     "gc": (_gc, _gc_options, "finish erasures that were interrupted, and drop what is too old"),
     "verify": (_verify, _ids_options, "read every record, check every seal, compare with the checkpoint"),

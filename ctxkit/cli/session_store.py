@@ -1,4 +1,5 @@
-"""The store that a `ctxkit session` command works on: its address, its key, and both kept out of what is printed."""
+"""The store that a `ctxkit session` command works on, or two as one: addresses, keys, what is kept out of what is printed,
+and whether it has the whole of a session."""
 
 from __future__ import annotations
 
@@ -8,23 +9,41 @@ import os
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from ctxkit.errors import ConfigError
+from ctxkit.cli.outputs import warn
+from ctxkit.cli.render import plain
+from ctxkit.errors import ConfigError, SessionError
 from ctxkit.secrets import masked, secrets_in
+from ctxkit.sessions.halves import is_archived
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores import open_store
+from ctxkit.sessions.stores.tiered import TieredStore
 
-__all__ = ["add_store", "hidden", "opened", "said"]
+__all__ = ["ARCHIVE", "PART", "add_store", "hidden", "is_part", "opened", "said", "tell_part"]
 
-STORE, KEY = "CTXKIT_STORE", "CTXKIT_KEY"
+STORE, ARCHIVE, KEY = "CTXKIT_STORE", "CTXKIT_ARCHIVE", "CTXKIT_KEY"
 """Environment variables for what is not given as an option."""
 
+MAKES = {"import": (STORE, ARCHIVE), "move": (ARCHIVE,)}
+"""Actions, and which file each may make."""
 
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """Where the sessions are, and the key to them."""
+IDLE_MINUTES = 30.0
+"""Minutes without a write after which `move` moves a session."""
+
+PART = "this is the archived part, which may be older than the session"
+
+
+def add_store(parser: argparse.ArgumentParser, action: str) -> None:
+    """Where the sessions are that an action is for, and the key to them."""
+    parser.set_defaults(makes=MAKES.get(action, ()), moves=action == "move", minutes=IDLE_MINUTES)
     parser.add_argument(
         "--store",
         metavar="ADDRESS",
         help=f"sqlite:PATH, redis://HOST, postgresql://HOST/DATABASE; ${STORE} when it is not given",
+    )
+    parser.add_argument(
+        "--archive",
+        metavar="ADDRESS",
+        help=f"the archive, where --store is the hot half of a TieredStore; ${ARCHIVE} is that of ${STORE}",
     )
     parser.add_argument(
         "--key-file",
@@ -34,27 +53,65 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def opened(args: argparse.Namespace) -> Store:
-    """The store that is meant; opened when it is first used.
+    """The store that is meant, or the two as one; opened when it is first used.
 
     Raises:
-        ConfigError: none is named, there is no such file, or a key is none.
+        ConfigError: none is named, there is no such file, the two are the same, or a key is none.
     """
-    address = _address(args)
+    address, archive = _address(args), _archive(args)
     if not address:
         raise ConfigError(f"--store is missing; it may be in ${STORE}")
-    store, path = open_store(address), address.removeprefix("sqlite:")
-    if "://" not in address and not args.makes and not os.path.exists(path):
-        raise ConfigError(f"there is no file {path}", path="store")
-    keys = _keys(args.key_file)
-    if not keys:
+    store = _half(address, STORE in args.makes)
+    if archive:
+        if os.path.realpath(_path(address)) == os.path.realpath(_path(archive)):
+            raise ConfigError("--store and --archive are the same")
+        store = TieredStore(store, _half(archive, ARCHIVE in args.makes), idle_s=args.minutes * 60)
+    if args.moves or not (keys := _keys(args.key_file)):  # moving takes no key
         return store
     from ctxkit.sessions.stores.encrypted import EncryptedStore
 
     return EncryptedStore(store, keys)
 
 
+def _half(address: str, makes: bool) -> Store:
+    """The store with an address; if it is a file it has to be there, unless it may be made."""
+    store, path = open_store(address), _path(address)
+    if "://" not in address and not makes and not os.path.exists(path):
+        raise ConfigError(f"there is no file {path}", path="store")
+    return store
+
+
+def _path(address: str) -> str:
+    return address.removeprefix("sqlite:")
+
+
 def _address(args: argparse.Namespace) -> str:
     return args.store or os.environ.get(STORE, "")
+
+
+def _archive(args: argparse.Namespace) -> str:
+    """What is in the environment is the archive of the store there, and of no other that is given."""
+    if args.archive is not None:
+        return str(args.archive)
+    own = os.environ.get(STORE, "") in ("", _address(args))
+    return os.environ.get(ARCHIVE, "") if own else ""
+
+
+async def is_part(store: Store, id: str) -> bool:
+    """Whether what a store has of a session is its archived part, as far as the store can be asked.
+
+    One that may only be read cannot. When it is down, or the session is damaged, the action itself tells that.
+    """
+    try:
+        return await is_archived(store, id)
+    except SessionError:
+        return False
+
+
+async def tell_part(store: Store, id: str) -> None:
+    """Say so when it is."""
+    if await is_part(store, id):
+        warn(f"{plain(id)}: {PART}; --archive beside --store opens both halves as one")
 
 
 def _keys(file: str | None) -> list[bytes]:
@@ -67,13 +124,17 @@ def _keys(file: str | None) -> list[bytes]:
 
 
 def hidden(text: str, args: argparse.Namespace) -> str:
-    """A text without the passwords that are in the address of the store."""
-    try:
-        parts = urlsplit(_address(args))
-        given = [parts.password or "", *(value for name, value in parse_qsl(parts.query) if "pass" in name)]
-    except ValueError:  # no address at all, or none with a password that anything could read
-        return text
+    """A text without the passwords that are in the addresses of the stores."""
+    given = [*_passwords(_address(args)), *_passwords(_archive(args))]
     return masked(text, {each for value in given if value for each in (value, unquote(value))})
+
+
+def _passwords(address: str) -> list[str]:
+    try:
+        parts = urlsplit(address)
+        return [parts.password or "", *(value for name, value in parse_qsl(parts.query) if "pass" in name)]
+    except ValueError:  # no address at all, or none with a password that anything could read
+        return []
 
 
 def said(text: str) -> str:

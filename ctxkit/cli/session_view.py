@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -34,11 +34,12 @@ WORDS = {
 """What kinds of entries are called."""
 
 
-def ls_lines(sessions: Sequence[SessionInfo]) -> Iterator[str]:
-    """One line a session."""
+def ls_lines(sessions: Sequence[SessionInfo], parts: Container[str]) -> Iterator[str]:
+    """One line a session; of those in `parts` it is the archived part."""
     width = max((len(each.id) for each in sessions), default=0)
     for each in sessions:
-        yield f"{plain(each.id):{width}}  {each.position:>9,} records  {_size(each.size):>9}  {_time(each.touched)}"
+        part = "  archived part" if each.id in parts else ""
+        yield f"{plain(each.id):{width}}  {each.position:>9,} records  {_size(each.size):>9}  {_time(each.touched)}{part}"
 
 
 def session_lines(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ctxkit.core.items import NOBODY, Call, Item, PartKind, Result, Role, Shape, Writer
+from ctxkit.core.items import NOBODY, Item, PartKind, Result, Role, Shape, Writer
 from ctxkit.core.marks import fence, is_marked
+from ctxkit.core.pairing import OpenCalls
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of
 from ctxkit.errors import ProviderFormatError
@@ -89,7 +90,7 @@ class _Desk:
     def add(self, arrival: Arrival) -> None:
         shape = self._shape(arrival.raw)
         self._check_ids(shape)
-        if shape.results and all(self._lost.find(result) is not None for result in shape.results):
+        if shape.results and all(map(self._is_of_lost, shape.results)):
             self._add_result_of_lost(arrival, shape)
             return
         owner = self._owner(shape) if shape.results else None
@@ -107,7 +108,18 @@ class _Desk:
         for call in shape.calls:
             self._open.add(OpenCall(call, unit, turn))
 
+    def _is_of_lost(self, result: Result) -> bool:
+        """Whether a result answers a call that was dropped, and none that is still there."""
+        return self._open.find(result) is None and self._lost.find(result) is not None
+
     def _check_ids(self, shape: Shape) -> None:
+        ids = [call.id for call in shape.calls if call.id is not None]
+        if len(set(ids)) < len(ids):
+            raise ProviderFormatError(
+                "two calls of one message have one id, so that nobody can tell whose a result is; give each its own",
+                format=self._provider.name,
+                path=f"messages[{self._next_id}]",
+            )
         if not shape.calls or not self._provider.unique_call_ids:
             return
         if self._call_ids is None:
@@ -201,7 +213,7 @@ class _Desk:
         for result in shape.results:
             self._lost.take(result)
         item = self._arrive(arrival, shape, self._next_id, self._turn)
-        texts = [part.text for part in self._provider.parts(item.raw) if part.kind is not PartKind.OPAQUE]
+        texts = [part.text for part in self._provider.parts(item.raw) if part.reads_as is not PartKind.OPAQUE]
         names = ", ".join(result.name or str(result.id) for result in shape.results)
         body = f"Result of an earlier call ({names}) that is no longer shown:\n{fence('result', chr(10).join(texts))}"
         raw, plain, tokens = self._meter.note(body)
@@ -240,50 +252,6 @@ class _Desk:
         )
 
 
-class OpenCalls:
-    """Calls that wait for a result, oldest first, found by id in constant time."""
-
-    def __init__(self, calls: Iterable[OpenCall]) -> None:
-        self._calls: dict[int, OpenCall] = {}
-        self._by_id: dict[str, list[int]] = {}
-        self._count = 0
-        for call in calls:
-            self.add(call)
-
-    def __iter__(self) -> Iterator[OpenCall]:
-        return iter(self._calls.values())
-
-    def add(self, call: OpenCall) -> None:
-        """One more, the newest."""
-        self._calls[self._count] = call
-        if call.call.id is not None:
-            self._by_id.setdefault(call.call.id, []).append(self._count)
-        self._count += 1
-
-    def find(self, result: Result) -> int | None:
-        """The key of the call that a result answers: of the newest step that has one, its first."""
-        if result.id is not None and self._by_id.get(result.id):
-            return self._by_id[result.id][-1]
-        found: int | None = None
-        for key in reversed(self._calls):
-            call = self._calls[key]
-            if found is not None and call.unit != self._calls[found].unit:
-                break
-            if (result.id is None or call.call.id is None) and _same_name(result, call.call):
-                found = key
-        return found
-
-    def take(self, result: Result) -> OpenCall | None:
-        """The call that a result answers, no longer open; None when none waits for it."""
-        key = self.find(result)
-        if key is None:
-            return None
-        call = self._calls.pop(key)
-        if call.call.id is not None:
-            self._by_id[call.call.id].remove(key)
-        return call
-
-
 def _slim(shape: Shape) -> Shape:
     """A shape that many items share: which calls a result answers matters only while it arrives."""
     if shape.calls:
@@ -298,7 +266,3 @@ _SHAPES: dict[Shape, Shape] = {}
 """The few shapes that most entries have, one object each: an item then costs a reference."""
 
 _MODEL_MADE = (Role.MODEL, Role.REASONING)
-
-
-def _same_name(result: Result, call: Call) -> bool:
-    return not result.name or not call.name or result.name == call.name

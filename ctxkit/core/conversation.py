@@ -56,7 +56,7 @@ class Unit:
     @cached_property
     def text(self) -> str:
         """What a reader sees of it: texts, arguments and results, a line break between them."""
-        return "\n".join(part.text for part in self.parts if part.kind in SHOWN and part.text)
+        return "\n".join(part.text for part in self.parts if part.reads_as in SHOWN and part.text)
 
 
 @dataclass(frozen=True)

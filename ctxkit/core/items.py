@@ -83,11 +83,11 @@ class PartKind(StrEnum):
     REASONING = "reasoning"
     """Reasoning or thinking; never edited, only stripped whole."""
     OPAQUE = "opaque"
-    """Anything that must come back as it is: signatures, encrypted content, hosted tools' results."""
+    """Anything that must come back as it is: signatures and what is signed, encrypted content, hosted tools' results."""
 
 
 SHOWN = (PartKind.TEXT, PartKind.RESULT, PartKind.ARGUMENTS)
-"""Parts whose text a reader sees."""
+"""Parts whose text a reader sees, by `Part.reads_as`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,11 @@ class Part:
         kind: see `PartKind`; REASONING and OPAQUE parts cannot be shortened.
         value: the JSON value at `path`, not a copy: never change it.
         text: what a reader sees of it: the text, the result's text (JSON results as JSON text), the arguments
-            as JSON text, a media type; "" for OPAQUE.
+            as JSON text, a media type; "" for OPAQUE, unless it is sealed.
         name: the tool's name for RESULT and ARGUMENTS where the entry itself tells it, else "".
         call: the call's id for RESULT and ARGUMENTS, None where there is none.
+        sealed: for OPAQUE, what it is under a signature or citations that no change would outlive: a reader sees
+            it as that. None for what nobody reads.
     """
 
     path: tuple[str | int, ...]
@@ -110,6 +112,12 @@ class Part:
     text: str = ""
     name: str = ""
     call: str | None = None
+    sealed: PartKind | None = None
+
+    @property
+    def reads_as(self) -> PartKind:
+        """What a reader takes it for; `kind` tells what may be done to it."""
+        return self.sealed or self.kind
 
 
 @dataclass(frozen=True, slots=True)

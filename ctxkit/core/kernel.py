@@ -23,6 +23,7 @@ from ctxkit.core.edits import (
 from ctxkit.core.facts import USER, Fact, Speaker
 from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
 from ctxkit.core.items import NOBODY, Item, Role, Writer
+from ctxkit.core.pairing import named
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
 from ctxkit.errors import PlanError, PlanRejected
@@ -253,13 +254,12 @@ class _Stage:
             self.applied.append(_applied_strip(edit, items, stripped, self._setting))
 
     def _close(self, edit: Close) -> None:
-        named = [call for call in self._state.open if edit.call in (call.call.id, call.call.name)]
-        if not named:
+        at = named(self._state.open, edit.call)
+        if at is None:
             raise PlanRejected([f"there is no open call {edit.call!r}"])
-        closed = tuple(
-            replace(call, closed=edit.text) if call in named else call for call in self._state.open
-        )
-        self._state = replace(self._state, open=closed)
+        calls = list(self._state.open)
+        calls[at] = replace(calls[at], closed=edit.text)
+        self._state = replace(self._state, open=tuple(calls))
         self.applied.append(Applied(edit))
 
     def _written(self) -> State:

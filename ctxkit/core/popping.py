@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ctxkit.core.arrivals import OpenCalls
 from ctxkit.core.items import Item
+from ctxkit.core.pairing import OpenCalls
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of, opens_turn
 
 __all__ = ["newest", "without", "without_erased"]

@@ -91,6 +91,11 @@ class Provider(Protocol):
         """The parts of an entry in wire order. The media inside a result are parts after that result."""
         ...
 
+    def arguments(self, entry: Entry) -> list[str]:
+        """What each of the calls of `shape(entry)` was given, in their order, as text: JSON as a rule. Of a call that
+        has no such field it is the JSON of the whole call."""
+        ...
+
     def with_part(self, entry: Entry, part: Part, content: Any) -> Entry:
         """A copy of `entry` with `content` for `part`, in the JSON type that its provider wants there.
 

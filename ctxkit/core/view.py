@@ -323,7 +323,7 @@ class View:
             return []
         facts_first = sorted(self.state.items, key=lambda item: item.made not in ("profile", "note"))
         for item in facts_first:
-            texts = [part.text for part in self.parts(item) if part.kind in SHOWN]
+            texts = [part.text for part in self.parts(item) if part.reads_as in SHOWN]
             facts = [each for each in facts if not any(map(each.stands_in, texts))]
             if not facts:
                 break

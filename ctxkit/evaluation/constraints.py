@@ -48,7 +48,7 @@ def constraints(recording: Recording) -> list[Constraint]:
     for at, read in enumerate(recording.reads):
         if read.shape.words:
             for part in read.parts:
-                if part.kind is PartKind.TEXT:
+                if part.reads_as is PartKind.TEXT:
                     for sentence in sentences(part.text):
                         first.setdefault(sentence, at)
     return [Constraint(at, sentence) for sentence, at in first.items()]

@@ -62,7 +62,7 @@ class Mentions:
             literal
             for read in self._recording.answer(at)
             for part in read.parts
-            if part.kind is PartKind.ARGUMENTS
+            if part.reads_as is PartKind.ARGUMENTS
             for literal in literals(parsed(part.text))
         )
         upto = self._recording.upto

@@ -96,7 +96,7 @@ class Recording:
     def read(self, entry: Entry, *, index: int = 0) -> Read:
         """An entry of this conversation or of a request made from it, read and counted."""
         shape = self.provider.shape(entry, index=index)
-        parts = tuple(part for part in self.provider.parts(entry) if part.kind in SHOWN)
+        parts = tuple(part for part in self.provider.parts(entry) if part.reads_as in SHOWN)
         return Read(entry, shape, parts, self.meter.entry(entry))
 
     @cached_property

@@ -102,7 +102,7 @@ class Reader:
             if shape.role is Role.SYSTEM:
                 continue
             for part in parts:
-                match part.kind:
+                match part.reads_as:
                     case PartKind.TEXT:
                         by: Speaker = "user" if shape.words else "assistant"
                         yield item, part.text, "tool" if item.document else by

@@ -10,8 +10,8 @@ from typing import Any
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import State
 from ctxkit.manager import ContextManager
-from ctxkit.openai_agents.matching import Key, key_of
 from ctxkit.openai_agents.rows import Row
+from ctxkit.providers.openai_responses_keys import Key, key_of
 
 __all__ = ["Aside", "Asides"]
 

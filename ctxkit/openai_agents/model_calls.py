@@ -13,9 +13,11 @@ from ctxkit.core.view import View
 from ctxkit.errors import OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied
 from ctxkit.openai_agents.asides import Aside, Asides
-from ctxkit.openai_agents.matching import Key, Matching, key_of
+from ctxkit.openai_agents.matching import Matching
 from ctxkit.openai_agents.rows import Row, rows_of
 from ctxkit.preparation import Done
+from ctxkit.providers.openai_responses_keys import Key, key_of
+from ctxkit.sessions.ahead import named
 from ctxkit.sessions.outgoing import ASIDE, FRESH, Beside, Going, Outgoing, Ready, tokens_of
 from ctxkit.sessions.records import to_bytes
 from ctxkit.sessions.session import Session
@@ -95,7 +97,7 @@ class ModelCalls:
     def _fresh(self, raw: Entry, id: int, stands_for: tuple[range, ...] = ()) -> Going:
         raw = copied(raw)
         tokens = self._history.setting.meter.entry(raw)
-        return raw, id, Beside(id, raw, FRESH, tokens, stands_for, " ".join(key_of(raw)))
+        return raw, id, Beside(id, raw, FRESH, tokens, stands_for, named(raw))
 
     # Beside it
 

@@ -13,7 +13,7 @@ from ctxkit.core.state import Meter, State
 from ctxkit.errors import ConfigError
 from ctxkit.models.question import Ask
 from ctxkit.openai_agents.older_turns import OlderTurns
-from ctxkit.openai_agents.rows import Row
+from ctxkit.openai_agents.rows import Row, newest
 from ctxkit.openai_agents.session import CtxkitSession
 from ctxkit.registry import strategy_of
 from ctxkit.sessions.store import Store
@@ -124,7 +124,7 @@ class SummarizingSession(CtxkitSession):
                 end = max(span.stop for span in row.item.stands_for)
                 at = sum(each["metadata"].get("position", end) < end for each in full)
                 full.insert(at, {"message": dict(row.raw), "metadata": row.metadata})
-        return full if limit is None else full[max(0, len(full) - limit) :]
+        return [*newest(full, limit)]
 
     def _rows(self, state: State) -> list[Row]:
         """The entries of a state, summaries as pairs."""

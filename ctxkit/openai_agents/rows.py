@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ctxkit.core.items import Item, Role
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import State, wire
+from ctxkit.errors import ConfigError
 from ctxkit.sessions.outgoing import Going
 
-__all__ = ["Row", "dangling", "newest_rows", "rows_of", "without_tail"]
+__all__ = ["Row", "checked_limit", "dangling", "newest", "newest_rows", "rows_of", "without_tail"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,23 @@ def newest_rows(rows: Sequence[Row], limit: int) -> list[Row]:
         reach = min(reach, first[rows[at].unit])
         start = at if reach == at else start
     return list(rows[start:])
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """A limit as it is.
+
+    Raises:
+        ConfigError: it is no whole number.
+    """
+    if limit is not None and not isinstance(limit, int):
+        raise ConfigError(f"a limit is a whole number of items, not {limit!r:.60}", path="limit")
+    return limit
+
+
+def newest(told: Sequence[T], limit: int | None) -> Sequence[T]:
+    """The newest so many, all without a limit."""
+    wanted = checked_limit(limit)
+    return told if wanted is None else told[max(0, len(told) - max(0, wanted)) :]
 
 
 def without_tail(rows: Sequence[Row]) -> list[Row]:

@@ -11,9 +11,8 @@ from ctxkit.core.edits import Strip
 from ctxkit.core.state import State
 from ctxkit.errors import ConfigError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied
-from ctxkit.openai_agents.matching import key_of
 from ctxkit.openai_agents.model_calls import ModelCalls
-from ctxkit.openai_agents.rows import Row, dangling, newest_rows, rows_of, without_tail
+from ctxkit.openai_agents.rows import Row, checked_limit, dangling, newest, newest_rows, rows_of, without_tail
 from ctxkit.preparation import Done, Preparation
 from ctxkit.providers import FormatName, provider
 from ctxkit.sessions.closing import Closing
@@ -180,10 +179,7 @@ class CtxkitSession(Closing):
         """
         if not items:
             return
-        session = await self._opened()
-        added = session.preparation.added(list(items))
-        keys = [" ".join(key_of(entry)) for entry in added.entries]
-        await session._log.write(lambda at: session._items(added, at, session._log.book.ahead.told(keys)))
+        await (await self._opened()).add(list(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the newest item back, for good, and give it as it was added; None when there is none.
@@ -260,9 +256,9 @@ class CtxkitSession(Closing):
             limit: the newest so many.
         """
         session = await self.opened()
-        told = await session.explain()
+        told = newest(await session.explain(), limit)
         original = session.preparation.history.archive.original
-        full = [
+        return [
             {
                 "message": dict(original(each.position)),
                 "metadata": {
@@ -276,15 +272,13 @@ class CtxkitSession(Closing):
             }
             for each in told
         ]
-        return full if limit is None else full[max(0, len(full) - limit) :]
 
     async def _read(self, session: Session, limit: int | None) -> tuple[Ready, list[Row]]:
         """What a reader is given, and the request that it would be."""
         history = session.preparation.history
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        if limit is not None and not isinstance(limit, int):
-            raise ConfigError(f"a limit is a whole number of items, not {limit!r:.60}", path="limit")
+        limit = checked_limit(limit)
         if not history.state.items or (limit is not None and limit <= 0):
             return self._as_it_is(session, "nothing was asked for"), []
         ready = await self._ready(session)

@@ -8,7 +8,7 @@ from typing import Any
 from ctxkit.core.items import Call, Part, Shape, Weight
 from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError
-from ctxkit.providers.anthropic_blocks import blocks_of, joined, kind_of
+from ctxkit.providers.anthropic_blocks import blocks_of, calls_of, joined, kind_of
 from ctxkit.providers.anthropic_dump import dumped
 from ctxkit.providers.anthropic_parts import parts_of, with_content
 from ctxkit.providers.anthropic_repair import repaired
@@ -16,6 +16,7 @@ from ctxkit.providers.anthropic_rules import open_loops, violations
 from ctxkit.providers.anthropic_shape import FORMAT, shape_of
 from ctxkit.providers.anthropic_steps import with_late, with_results, without_thinking
 from ctxkit.providers.anthropic_weight import weigh_content
+from ctxkit.providers.common import text_of_json
 
 __all__ = ["Anthropic", "first_bound_thinking", "open_loop_has_thinking"]
 
@@ -49,6 +50,10 @@ class Anthropic:
     def parts(self, entry: Entry) -> tuple[Part, ...]:
         """The parts of a message; text with citations is OPAQUE."""
         return parts_of(entry)
+
+    def arguments(self, entry: Entry) -> list[str]:
+        """See `Provider`."""
+        return [text_of_json(block.get("input", {})) for block in calls_of(entry)]
 
     def with_part(self, entry: Entry, part: Part, content: Any) -> Entry:
         """A copy of `entry` with `content` for `part`. A result becomes text, and loses its `content` when that

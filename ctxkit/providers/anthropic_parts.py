@@ -19,7 +19,8 @@ _Path = tuple[str | int, ...]
 def parts_of(entry: Entry) -> tuple[Part, ...]:
     """The parts of a message in wire order.
 
-    A text with citations is OPAQUE: they point into what they were made from, and would not outlive an edit.
+    A text with citations is OPAQUE, though it is read: they point into what they were made from, and would not
+    outlive an edit.
     Thinking gives its text as REASONING and its signature as OPAQUE.
     """
     content = entry.get("content") if isinstance(entry, dict) else None
@@ -57,7 +58,9 @@ def with_content(entry: Entry, part: Part, content: Any) -> Entry:
 
 def _block_parts(path: _Path, block: dict[str, Any]) -> Iterator[Part]:
     match kind_of(block):
-        case "text" if isinstance(block.get("text"), str) and not block.get("citations"):
+        case "text" if isinstance(block.get("text"), str) and block.get("citations"):
+            yield Part(path, PartKind.OPAQUE, block, block["text"], sealed=PartKind.TEXT)
+        case "text" if isinstance(block.get("text"), str):
             yield Part((*path, "text"), PartKind.TEXT, block["text"], block["text"])
         case "tool_use" if isinstance(block.get("input"), dict):
             yield _call_part((*path, "input"), block)

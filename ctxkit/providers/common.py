@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxkit.errors import PlanError
 
-__all__ = ["dump_model", "opaque_tokens", "path_text", "replace_at", "text_of_json"]
+__all__ = ["dump_model", "opaque_tokens", "path_text", "replace_at", "text_of", "text_of_json"]
 
 
 def path_text(*steps: str | int) -> str:
@@ -46,6 +46,11 @@ def text_of_json(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (RecursionError, TypeError, ValueError):
         return "".join(_written(value))
+
+
+def text_of(value: Any) -> str:
+    """A text as it is, anything else as its JSON."""
+    return value if isinstance(value, str) else text_of_json(value)
 
 
 def opaque_tokens(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -91,10 +92,15 @@ class Gemini:
         return Shape(Role.TOOL, results=results, words=any(field(part, "text") for part in parts))
 
     def parts(self, entry: Entry) -> tuple[Part, ...]:
-        """See `Provider`. What carries a thought signature is OPAQUE, and its text is told nevertheless."""
+        """See `Provider`. What carries a thought signature is OPAQUE, and read nevertheless."""
         return tuple(
             found for at, part in enumerate(parts_of(entry)) for found in _parts(("parts", at), part)
         )
+
+    def arguments(self, entry: Entry) -> list[str]:
+        """See `Provider`."""
+        made = (field(part, "functionCall") for part in parts_of(entry) if call_of(part) is not None)
+        return [text_of_json(field(call, "args") or {}) for call in made]
 
     def with_part(self, entry: Entry, part: Part, content: Any) -> Entry:
         """See `Provider`. A description of media inside a response is written into the response's object."""
@@ -303,9 +309,8 @@ def _parts(path: tuple[str | int, ...], part: Any) -> Iterator[Part]:
         case ["text"] if text := field(part, "text"):
             yield _text_part((*path, _key(part, "text")), part, text)
         case [("inlineData" | "fileData") as name]:
-            kind = PartKind.OPAQUE if signature_of(part) else PartKind.MEDIA
-            kind = PartKind.REASONING if _thought(part) else kind
-            yield Part(path, kind, part, _mime(field(part, name)))
+            kind = PartKind.REASONING if _thought(part) else PartKind.MEDIA
+            yield _sealed(Part(path, kind, part, _mime(field(part, name))), part)
         case ["functionCall"] if isinstance(args := field(field(part, "functionCall"), "args"), dict):
             yield _call_part((*path, _key(part, "functionCall"), "args"), part, args)
         case ["functionResponse"] if isinstance(response := field(part, "functionResponse"), dict):
@@ -319,15 +324,21 @@ def _parts(path: tuple[str | int, ...], part: Any) -> Iterator[Part]:
 def _text_part(path: tuple[str | int, ...], part: dict[str, Any], text: Any) -> Part:
     if not isinstance(text, str):
         return Part(path, PartKind.OPAQUE, text)
-    kind = PartKind.OPAQUE if signature_of(part) else PartKind.TEXT
-    return Part(path, PartKind.REASONING if _thought(part) else kind, text, text)
+    kind = PartKind.REASONING if _thought(part) else PartKind.TEXT
+    return _sealed(Part(path, kind, text, text), part)
 
 
 def _call_part(path: tuple[str | int, ...], part: dict[str, Any], args: dict[str, Any]) -> Part:
     call = call_of(part)
     assert call is not None
-    kind = PartKind.OPAQUE if signature_of(part) else PartKind.ARGUMENTS
-    return Part(path, kind, args, text_of_json(args), call.name, call.id)
+    return _sealed(Part(path, PartKind.ARGUMENTS, args, text_of_json(args), call.name, call.id), part)
+
+
+def _sealed(found: Part, part: dict[str, Any]) -> Part:
+    """What a part on the wire holds, sealed if it is signed. Thoughts are not: nothing changes them anyway."""
+    if not signature_of(part) or found.kind is PartKind.REASONING:
+        return found
+    return replace(found, kind=PartKind.OPAQUE, sealed=found.kind)
 
 
 def _response_parts(

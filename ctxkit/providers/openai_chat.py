@@ -8,7 +8,7 @@ from typing import Any
 from ctxkit.core.items import Call, Part, Shape, Weight
 from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError, ProviderFormatError
-from ctxkit.providers.common import dump_model
+from ctxkit.providers.common import dump_model, text_of
 from ctxkit.providers.openai_chat_parts import (
     REASONING_KEYS,
     parts_of,
@@ -18,7 +18,7 @@ from ctxkit.providers.openai_chat_parts import (
 )
 from ctxkit.providers.openai_chat_repair import mended
 from ctxkit.providers.openai_chat_rules import problems
-from ctxkit.providers.openai_chat_shape import FORMAT, call_ids, result_id, shape_of, shown
+from ctxkit.providers.openai_chat_shape import FORMAT, call_ids, given_to, result_id, shape_of, shown
 
 __all__ = ["OpenAIChat"]
 
@@ -64,6 +64,10 @@ class OpenAIChat:
     def parts(self, entry: Entry) -> tuple[Part, ...]:
         """The parts of a message: reasoning, content, refusal and audio, calls."""
         return parts_of(entry)
+
+    def arguments(self, entry: Entry) -> list[str]:
+        """See `Provider`."""
+        return [text_of(given) for given in given_to(entry)]
 
     def with_part(self, entry: Entry, part: Part, content: Any) -> Entry:
         """A copy of `entry` with `content` for `part`. Arguments may also be given as text, of a JSON object

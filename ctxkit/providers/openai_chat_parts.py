@@ -145,7 +145,7 @@ def _other_block(number: int, block: dict[str, Any]) -> Part:
     if kind in MEDIA_TYPES:
         return Part(("content", number), PartKind.MEDIA, block, media_type(block))
     if kind == "refusal" and isinstance(block.get("refusal"), str):
-        return Part(("content", number, "refusal"), PartKind.OPAQUE, block["refusal"])
+        return _sealed(("content", number, "refusal"), block["refusal"], block["refusal"])
     return Part(("content", number), PartKind.OPAQUE, block)
 
 
@@ -170,9 +170,16 @@ def _reasoning_text(value: object) -> str:
 
 
 def _spoken(entry: Entry) -> Iterator[Part]:
-    for key in ("refusal", "audio"):
-        if entry.get(key) is not None:
-            yield Part((key,), PartKind.OPAQUE, entry[key])
+    refusal, audio = entry.get("refusal"), entry.get("audio")
+    if refusal is not None:
+        yield _sealed(("refusal",), refusal, refusal)
+    if audio is not None:
+        yield _sealed(("audio",), audio, audio.get("transcript") if isinstance(audio, dict) else "")
+
+
+def _sealed(path: tuple[str | int, ...], value: object, said: object) -> Part:
+    """What the model said that is no text to be edited."""
+    return Part(path, PartKind.OPAQUE, value, _text(said), sealed=PartKind.TEXT)
 
 
 def _arguments(entry: Entry) -> Iterator[Part]:

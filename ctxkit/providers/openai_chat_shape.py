@@ -10,7 +10,7 @@ from ctxkit.errors import ProviderFormatError
 from ctxkit.providers.common import path_text
 from ctxkit.providers.foreign import refuse_foreign
 
-__all__ = ["FORMAT", "ROLES", "call_ids", "result_id", "shape_of", "shown"]
+__all__ = ["FORMAT", "ROLES", "call_ids", "given_to", "result_id", "shape_of", "shown"]
 
 FORMAT = "openai-chat"
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -54,6 +54,20 @@ def call_ids(entry: object) -> Iterator[tuple[int, str]]:
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and isinstance(call.get("id"), str):
             yield number, call["id"]
+
+
+def given_to(entry: dict[str, Any]) -> Iterator[Any]:
+    """What each call of a message was given: its arguments or input, else the call as it is."""
+    if isinstance(old := entry.get("function_call"), dict):
+        yield old.get("arguments", old)
+    for call in entry.get("tool_calls") or ():
+        function, custom = call.get("function"), call.get("custom")
+        if isinstance(function, dict) and "arguments" in function:
+            yield function["arguments"]
+        elif isinstance(custom, dict) and "input" in custom:
+            yield custom["input"]
+        else:
+            yield call
 
 
 def result_id(entry: object) -> str | None:

@@ -8,8 +8,15 @@ from typing import Any
 from ctxkit.core.items import Call, Part, Result, Role, Shape, Weight
 from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError, ProviderFormatError
-from ctxkit.providers.common import dump_model
-from ctxkit.providers.openai_responses_items import FORMAT, made_answer, shape_of, without_id
+from ctxkit.providers.common import dump_model, text_of
+from ctxkit.providers.openai_responses_items import (
+    CALL_TYPES,
+    FORMAT,
+    made_answer,
+    shape_of,
+    type_of,
+    without_id,
+)
 from ctxkit.providers.openai_responses_parts import parts_of, weigh_item, with_part
 from ctxkit.providers.openai_responses_repair import mended
 from ctxkit.providers.openai_responses_rules import problems
@@ -69,6 +76,13 @@ class OpenAIResponses:
     def parts(self, entry: Entry) -> tuple[Part, ...]:
         """The parts of an item, see `parts_of`."""
         return parts_of(entry)
+
+    def arguments(self, entry: Entry) -> list[str]:
+        """See `Provider`."""
+        call = CALL_TYPES.get(type_of(entry))
+        if call is None or not shape_of(entry, 0).calls:
+            return []
+        return [text_of(entry.get(call.arguments, entry))]
 
     def with_part(self, entry: Entry, part: Part, content: Any) -> Entry:
         """A copy of `entry` with `content` for `part`; raises PlanError, see `with_part` of the parts."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
+from ctxkit.core.provider import Entry
+from ctxkit.providers.openai_responses_keys import key_of
 from ctxkit.sessions.changes import Json
 from ctxkit.sessions.outgoing import FRESH
 
-__all__ = ["Ahead", "ahead_in"]
+__all__ = ["Ahead", "ahead_in", "named"]
 
 AHEAD = "ahead"
 """Where the record of what arrived says which requests held it before."""
@@ -30,9 +32,10 @@ class Ahead(dict[str, list[list[int]]]):
         while len(self) > MOST:
             del self[next(iter(self))]
 
-    def told(self, keys: Iterable[str]) -> Json:
-        """What the record of what arrives has to say of requests that held it before."""
-        places = [each[:2] for key in dict.fromkeys(keys) for each in self.get(key, ())]
+    def told(self, entries: Sequence[Entry]) -> Json:
+        """What the record of entries that arrive has to say of requests that held them before."""
+        keys = dict.fromkeys(map(named, entries)) if self else ()
+        places = [each[:2] for key in keys for each in self.get(key, ())]
         return {AHEAD: places} if places else {}
 
     def came(self, data: Json) -> None:
@@ -48,6 +51,11 @@ class Ahead(dict[str, list[list[int]]]):
         left = {key: list(filter(is_kept, places)) for key, places in self.items()}
         self.clear()
         self.update({key: places for key, places in left.items() if places})
+
+
+def named(entry: Entry) -> str:
+    """What an entry is recognised by when it comes in. Only requests of the Agents SDK hold any before."""
+    return " ".join(key_of(entry))
 
 
 def ahead_in(told: Json) -> dict[int, list[int]]:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from ctxkit.core.items import PartKind
+from ctxkit.core.items import Call, Result
+from ctxkit.core.pairing import OpenCalls, named
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import OpenCall, State
 from ctxkit.errors import ConversationError
 
-__all__ = ["arguments", "caller", "first_results", "named", "result_entry", "text_of", "unanswered"]
+__all__ = [
+    "Asked",
+    "answering",
+    "asked",
+    "first_results",
+    "none_open",
+    "text_of",
+    "unanswered",
+    "within_reach",
+]
 
 
 def unanswered(state: State) -> list[OpenCall]:
@@ -20,39 +31,65 @@ def unanswered(state: State) -> list[OpenCall]:
     return [call for call in state.open if not call.closed]
 
 
-def named(state: State, name: str, session: str) -> OpenCall:
-    """The oldest open call with an id or a name.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An open call, told from all others.
 
-    Raises:
-        ConversationError: none is.
+    Attributes:
+        call: the call.
+        place: which it is of the calls of its step that nothing else tells from it.
+        arguments: what it was given, as text.
     """
-    for call in unanswered(state):
-        if name in (call.call.id, call.call.name):
-            return call
-    raise ConversationError(f"no call {name!r:.80} is open in session {session!r}; see open_calls()")
+
+    call: OpenCall
+    place: int
+    arguments: str
 
 
-def caller(state: State, call: OpenCall) -> Entry:
-    """The entry that makes an open call; not a copy."""
-    unit = (item for item in state.items if item.unit == call.unit)
-    return next(item.raw for item in unit if any(each == call.call for each in item.shape.calls))
+def asked(state: State, name: str, provider: Provider) -> Asked | None:
+    """The open call that an id or the name of a tool means; None when there is none."""
+    at = named(state.open, name)
+    return None if at is None else _asked(state, at, provider)
 
 
-def arguments(state: State, call: OpenCall, provider: Provider) -> str:
-    """What an open call was given, as text: JSON as a rule. Of calls that nothing tells apart the oldest is meant."""
-    parts = provider.parts(caller(state, call))
-    calls = [part for part in parts if part.kind in _ASKED and (part.call, part.name) != (None, "")]
-    own = [part for part in calls if part.call == call.call.id and part.name in ("", call.call.name)]
-    return own[-state.open.count(call)].text if own else ""
+def within_reach(state: State, provider: Provider) -> list[Asked]:
+    """The open calls, oldest first, that their results would reach now: where neither an id nor a name tells calls from
+    each other, or one id is there twice, the newest step is answered first."""
+    waiting = OpenCalls(state.open)
+    return [
+        _asked(state, at, provider)
+        for at, each in enumerate(state.open)
+        if not each.closed and waiting.find(Result(each.call.id, each.call.name)) == at
+    ]
 
 
-_ASKED = (PartKind.ARGUMENTS, PartKind.OPAQUE)
-"""What the arguments of a call are; those that are signed are opaque."""
+def _asked(state: State, at: int, provider: Provider) -> Asked:
+    call = state.open[at]
+    like = [
+        place for place, each in enumerate(state.open) if (each.call, each.unit) == (call.call, call.unit)
+    ]
+    given = [text for made, text in _made_in(state, call.unit, provider) if made == call.call]
+    answered = len(given) - len(like) if call.call.id is None else 0  # of one id the newest is answered first
+    place = answered + like.index(at)
+    return Asked(call, place, given[place])
 
 
-def result_entry(state: State, call: OpenCall, text: str, provider: Provider) -> Entry:
+def none_open(name: str, session: str) -> ConversationError:
+    """What is raised when no such call is open."""
+    return ConversationError(f"no call {name!r:.80} is open in session {session!r}; see open_calls()")
+
+
+def _made_in(state: State, unit: int, provider: Provider) -> Iterator[tuple[Call, str]]:
+    """The calls of a step, with what each was given."""
+    for item in state.items:
+        if item.unit == unit and item.shape.calls:
+            yield from zip(item.shape.calls, provider.arguments(item.raw), strict=True)
+
+
+def answering(state: State, call: OpenCall, text: str, provider: Provider) -> Entry:
     """The entry that answers an open call with a text, as its format has it."""
-    entry = caller(state, call)
+    unit = (item for item in state.items if item.unit == call.unit)
+    entry = next(item.raw for item in unit if call.call in item.shape.calls)
     answered = provider.answer([entry], call.call, text)
     return next(each for each in answered if each is not entry)
 

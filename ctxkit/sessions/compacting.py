@@ -109,12 +109,11 @@ class Compacting:
         await self._log.write(made)
 
     def _told(self, outcome: Outcome) -> dict[str, Any]:
-        """What a record says of a compaction: by which strategy, with which edits, and what failed."""
+        """What a record says of a compaction: by which strategy, with which edits."""
         return {
             "strategy": self._preparation.strategy.kind,
             "tokens": [outcome.before.tokens, outcome.after.tokens],
             "edits": [told(each).model_dump(mode="json") for each in outcome.after.applied],
-            "failures": [f"{each.by}: {each.why}" for each in outcome.failures],
         }
 
     def _leased(self, *, wait: bool) -> AbstractAsyncContextManager[bool]:

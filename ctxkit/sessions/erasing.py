@@ -13,9 +13,10 @@ from ctxkit.core.profile import TELLING
 from ctxkit.history import ERASES, History
 from ctxkit.sessions.ahead import ahead_in
 from ctxkit.sessions.changes import Json, facts_from, holds
+from ctxkit.sessions.halves import check_whole
 from ctxkit.sessions.leases import leased
 from ctxkit.sessions.paging import record, records
-from ctxkit.sessions.records import arrived_json, legible, to_bytes
+from ctxkit.sessions.records import arrived_in, arrived_json, legible, to_bytes
 
 if TYPE_CHECKING:
     from ctxkit.sessions.log import Log
@@ -130,7 +131,12 @@ async def erase_newest(log: Log) -> bool:
 
 
 async def finish_erasures(log: Log) -> Unfinished:
-    """Take out whatever should have been taken out of a log, as far as it was read; what that was."""
+    """Take out whatever should have been taken out of a log, as far as it was read; what that was.
+
+    Raises:
+        SplitSessionError: the store has a half of the session.
+    """
+    await check_whole(log.store, log.id)
     async with erasure(log):
         left = await unfinished_erasures(log)
         await _take_out(log, left)
@@ -146,6 +152,9 @@ async def drop_older(log: Log) -> bool:
 
 
 async def _take_out(log: Log, left: Unfinished) -> None:
+    """Take it out of a log that the store has as a whole."""
+    if left:
+        await check_whole(log.store, log.id)
     if left.before:
         await _rewrite(log, await _emptied(log, left.before))
     for id in sorted(left.ids):
@@ -172,8 +181,11 @@ async def _emptied(log: Log, position: int) -> dict[int, bytes]:
 async def _without(log: Log, id: int) -> dict[int, bytes]:
     """The records that hold an item that was taken back, or what was made of it, as they are without it."""
     gone = log.history.setting.meter.provider.stand_in(marked(ERASED))
-    taking, first = _Taking(id, log.history, gone), log.book.position_of(id)
+    first = log.book.position_of(id)
     arrived = await record(log.store, log.id, first)
+    with legible(log.id, first):
+        turn = next(each.turn for each in arrived_in(arrived) if each.id == id)
+    taking = _Taking(id, turn, log.history, gone)
     changed = await _before_it(log, first, arrived.get("data", {}), gone)
     async for at, told in records(log.store, log.id, after=first - 1, upto=log.position):
         with legible(log.id, at):
@@ -200,7 +212,7 @@ async def _before_it(log: Log, first: int, arrived: Json, gone: Json) -> dict[in
     async for at, told in records(log.store, log.id, upto=first - 1 if draft is not None else 0):
         with legible(log.id, at):
             if told["kind"] == "draft" and told["data"]["draft"] == draft:
-                told["data"]["entries"] = [gone for _ in told["data"]["entries"]]
+                told["data"] |= {"entries": [gone for _ in told["data"]["entries"]], "erased": True}
                 changed[at] = to_bytes(told)
     return changed
 
@@ -208,18 +220,18 @@ async def _before_it(log: Log, first: int, arrived: Json, gone: Json) -> dict[in
 class _Taking:
     """Takes an item out of the records behind the one that it arrived with, in their order.
 
-    What stands for it goes with it; and facts that were read out of it go, unless another item that they were read
+    What stands for it goes with it, and the reasons that strategies gave since, which may quote it; and facts that were read out of it go, unless another item that they were read
     out of is still there: out of what was remembered, out of what was told of the compaction that remembered them, and
     with every text since then that tells facts, but for those that are still shown, which were written without them.
 
     Args:
-        id: of the item.
+        id, turn: of the item.
         history: the conversation since it was taken back.
         gone: what stands in its place.
     """
 
-    def __init__(self, id: int, history: History, gone: Json) -> None:
-        self._id = id
+    def __init__(self, id: int, turn: int, history: History, gone: Json) -> None:
+        self._id, self._turn = id, turn
         self._archive: Archive = history.archive
         self._gone = gone
         states = (history.state, *history.undoable, *history.redoable)
@@ -230,7 +242,7 @@ class _Taking:
         """Take it out of a record; whether anything was changed."""
         change, data = told.get("step", {}).get("change", {}), told.get("data", {})
         changed = self._forget([each for each in change.get("facts", ()) if self._is_from_it(each)])
-        changed |= self._untell(data.get("edits", ()))
+        changed |= self._untell(data.get("edits", ())) | self._unexplain(told.get("step", {}), data)
         places = (*change.get("items", ()), *told.get("step", {}).get("arrived", ()), *data.get("new", ()))
         found = [each for each in places if isinstance(each, dict) and self._holds_it(each)]
         _empty(found, self._gone)
@@ -262,14 +274,35 @@ class _Taking:
             each["detail"] = ""
         return bool(found)
 
+    def _unexplain(self, step: Json, data: Json) -> bool:
+        """Take the reasons out of what was done to it, and out of what failed."""
+        edits = [each for each in data.get("edits", ()) if self._id in each["positions"]]
+        kept = [each for each in step.get("kept", ()) if any(self._id in range(*span) for span in each[1])]
+        past = step.get("past", {"turn": -1})
+        failed = past["failures"] if past["turn"] >= self._turn else ()  # as `Archive.forget_failures` does
+        changed = [_emptied_at(each, "why") for each in edits]
+        changed += [_emptied_at(each, _KEPT_WHY) for each in kept if len(each) > _KEPT_WHY]
+        changed += [_emptied_at(each, _FAILED_WHY) for each in failed]
+        return any([*changed, data.pop("failures", None)])
+
+
+def _emptied_at(told: Any, place: Any) -> bool:
+    """Leave an empty text at a place of JSON; whether there was another."""
+    held, told[place] = told[place], ""
+    return bool(held)
+
+
+_KEPT_WHY, _FAILED_WHY = 4, 1
+"""Where the reason stands in what `kept_json` and `past_json` write of a handle and of a failure."""
 
 _TEXTS = ("key", "value", "subject", "place", "said_at")
 """What a fact says, and where that was said."""
 
 
 def _empty(contents: Sequence[Json], gone: Json) -> None:
-    """Put a stand-in in the place of what contents say; which facts they told, and a digest of them, are said no more."""
+    """Put a stand-in in the place of what contents say; which facts they told, a digest of them, and why they
+    stood there, are said no more."""
     for each in contents:
         each |= {"raw": gone, "erased": True}
-        each.pop("facts", None)
-        each.pop("key", None)
+        for told in ("facts", "key", "why"):
+            each.pop(told, None)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ctxkit.errors import SessionError, StoreError
+from ctxkit.errors import SessionError, SplitSessionError, StoreError
 from ctxkit.sessions.paging import record
 from ctxkit.sessions.records import legible
 from ctxkit.sessions.store import Store
@@ -66,6 +66,7 @@ async def family_of(store: Store, id: str) -> Family:
     """A session with its children and theirs, as far as their logs can be read.
 
     Raises:
+        SplitSessionError: the bytes of one are in another store.
         StoreError: the store cannot be reached.
     """
     family, waiting, seen = Family(), [id], {id}
@@ -84,7 +85,7 @@ async def _read(reading: Awaitable[T], otherwise: T, id: str, family: Family) ->
     """What the log of a session tells, or that it cannot be read."""
     try:
         return await reading
-    except StoreError:
+    except (StoreError, SplitSessionError):
         raise
     except SessionError as error:
         family.unread[id] = str(error)

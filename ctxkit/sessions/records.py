@@ -17,6 +17,7 @@ from ctxkit.core.view import Past
 from ctxkit.errors import SessionError
 from ctxkit.history import ERASES, Step
 from ctxkit.sessions.changes import Json, change, changed, item_from, item_json, span_from
+from ctxkit.sessions.halves import MOVED, moved_from
 
 __all__ = [
     "DOES_NOT_FIT",
@@ -116,11 +117,8 @@ def legible(session: str, position: int = 0, *, fault: str = "cannot be read") -
         ) from error
 
 
-ELSEWHERE = {
-    b"\x01": "perhaps it is encrypted: open it through EncryptedStore with its keys (`ctxkit session --key-file`)",
-    b"\xfe": "perhaps its bytes are in an archive: open it through TieredStore with both stores",
-}
-"""What a record may be that begins so, as no JSON does."""
+ENCRYPTED = b"\x01"
+"""What a record begins with that `EncryptedStore` wrote, and no JSON does."""
 
 
 def told_in(body: bytes, *, session: str, position: int = 0) -> Json:
@@ -131,11 +129,16 @@ def told_in(body: bytes, *, session: str, position: int = 0) -> Json:
 
     Raises:
         SessionError: it is no record, or was written by a newer version of ctxkit.
+        SplitSessionError: it stands for one in another store.
     """
-    if body[:1] in ELSEWHERE:
+    if body == MOVED:
+        raise moved_from(session, position)
+    if body[:1] == ENCRYPTED:
         which = f"record {position}" if position else "a record"
         raise SessionError(
-            f"{which} of session {session!r} cannot be read here: {ELSEWHERE[body[:1]]}", session=session
+            f"{which} of session {session!r} cannot be read here: perhaps it is encrypted: open it through "
+            "EncryptedStore with its keys (`ctxkit session --key-file`)",
+            session=session,
         )
     with legible(session, position):
         told = from_bytes(body)

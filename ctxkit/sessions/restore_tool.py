@@ -47,11 +47,11 @@ async def answer_call(session: Session, call: str) -> str:
         ConversationError: no such call is open.
     """
     await session.refresh()
-    waiting = calls.named(session._history.state, call, session.id)
-    given = calls.arguments(session._history.state, waiting, session.preparation.provider)
-    text = await run_restore(session, given)
-    await session.answer(call, text)
-    for edit in _pins(session, waiting.unit):
+    asked = session._asked(call)
+    text = await run_restore(session, asked.arguments)
+    if not await session._answer(asked, text):
+        raise calls.none_open(call, session.id)
+    for edit in _pins(session, asked.call.unit):
         await session._edit(edit)
     return text
 

@@ -10,6 +10,7 @@ from ctxkit.errors import ConfigError, CtxkitError, SessionError, StoreError
 from ctxkit.history import ERASES
 from ctxkit.sessions.erasing import drop_older, erase_newest
 from ctxkit.sessions.families import Family, children_in, descendants, family_of, parent_in
+from ctxkit.sessions.halves import check_whole
 from ctxkit.sessions.records import TAKES_OUT, Record, told_in
 from ctxkit.sessions.store import SessionInfo, Store
 from ctxkit.sessions.stored import log_of
@@ -71,7 +72,8 @@ async def sweep(store: Store, retention: Retention | None = None, now: float | N
     """Go over all sessions of a store: finish erasures that a crash interrupted, and take out of those that nobody wrote
     to for so long everything but the facts in force.
 
-    A session that somebody writes to meanwhile is left alone, and so is one that cannot be read: `Swept.failed` names it.
+    A session that somebody writes to meanwhile is left alone. So is one that cannot be read, or of which this store has a
+    half (see `TieredStore`): `Swept.failed` names it.
     A sweep that was interrupted anywhere is made up for by the next one; two at once do no harm.
 
     Args:
@@ -176,6 +178,7 @@ async def _retained(store: Store, info: SessionInfo) -> bool:
     """Take everything but the facts out of a session that is as it was when it was listed."""
     if await _last_kind(store, info) in ERASES:
         return False
+    await check_whole(store, info.id)
     log = await log_of(store, info.id)
     await log.open()
 
@@ -213,9 +216,12 @@ async def delete(store: Store, id: str, *, children: bool = True) -> Deleted:
         children: without them it is the session alone.
 
     Raises:
+        SplitSessionError: one of them is in two stores, and this is one of the two; nothing is deleted.
         StoreError: the store cannot be reached.
     """
     family = await family_of(store, id) if children else Family([id], {})
+    for each in family.ids:
+        await check_whole(store, each)
     for each in family.ids:
         await store.delete(each)
     return Deleted(tuple(family.ids), family.unread)

@@ -20,7 +20,7 @@ from ctxkit.models.functions import called
 from ctxkit.preparation import Preparation, Request
 from ctxkit.report import Report
 from ctxkit.sessions import calls
-from ctxkit.sessions.calls import first_results
+from ctxkit.sessions.calls import Asked, first_results
 from ctxkit.sessions.children import Child, begin, children_of, parent_of, take_return
 from ctxkit.sessions.drafts import Draft, reply, undelivered
 from ctxkit.sessions.handoff import Handoff, hand_over
@@ -28,7 +28,7 @@ from ctxkit.sessions.outgoing import Outgoing, Ready
 from ctxkit.sessions.recalled import Recalled, recorded
 from ctxkit.sessions.records import Record
 from ctxkit.sessions.restore_tool import answer_call, run_restore
-from ctxkit.sessions.store import Store
+from ctxkit.sessions.store import Store, checked_key
 from ctxkit.sessions.stores import open_store
 from ctxkit.strategy import CompressionStrategy
 
@@ -75,7 +75,11 @@ class Session(Recalled):
         opened = open_store(store) if isinstance(store, str) else store
         session = cls(id, opened, preparation, background=background, snapshots=snapshots, clock=clock)
         session._owns_store = opened is not store
-        await session._log.open()
+        try:
+            await session._log.open()
+        except BaseException:
+            await session.close()
+            raise
         return session
 
     @classmethod
@@ -137,7 +141,7 @@ class Session(Recalled):
         added = self.preparation.added(
             messages, system, region, waiting, author=author, place=place, said_at=said_at
         )
-        await self._log.write(lambda at: self._items(added, at), key=key)
+        await self._log.write(lambda at: self._items(added, at), key=f"add {key}" if checked_key(key) else "")
 
     def _items(self, added: Added, at: float, data: Mapping[str, Any] | None = None) -> Record:
         """The record of what is added, less results that were there before."""
@@ -148,7 +152,7 @@ class Session(Recalled):
         announced = [f"a second result for the call {call!r} was left out" for call in repeated]
         step = self._history.adding(replace(added, entries=entries, writer=self._writer(added, at)))
         step = replace(step, announced=(*announced, *step.announced))
-        return Record("items", at, step, dict(data or {}))
+        return Record("items", at, step, {**(data or {}), **self._log.book.ahead.told(entries)})
 
     def _writer(self, added: Added, at: float) -> Writer:
         """Who wrote what is added; where several do it is known when, too."""
@@ -279,8 +283,30 @@ class Session(Recalled):
             ConversationError: no such call is open.
         """
         await self._log.refresh()
-        waiting = calls.named(self._history.state, call, self.id)
-        await self.add(calls.result_entry(self._history.state, waiting, result, self.preparation.provider))
+
+        def made(at: float) -> Record:
+            return self._answering(self._asked(call).call, result, at)
+
+        await self._log.write(made)
+
+    def _asked(self, call: str) -> Asked:
+        asked = calls.asked(self._history.state, call, self.preparation.provider)
+        if asked is None:
+            raise calls.none_open(call, self.id)
+        return asked
+
+    def _answering(self, call: OpenCall, text: str, at: float) -> Record:
+        entry = calls.answering(self._history.state, call, text, self.preparation.provider)
+        return self._items(self.preparation.added(entry), at)
+
+    async def _answer(self, asked: Asked, text: str) -> bool:
+        """Add the result of this very call; whether it was still open."""
+
+        def made(at: float) -> Record | None:
+            waits = asked in calls.within_reach(self._history.state, self.preparation.provider)
+            return self._answering(asked.call, text, at) if waits else None
+
+        return await self._log.write(made) is not None
 
     async def rerun(self, run: Callable[[OpenCall, str], Any]) -> int:
         """Run the open calls again and add what they give; how many were answered so. One that another worker answered
@@ -293,18 +319,17 @@ class Session(Recalled):
         Raises:
             ConversationError: it gave something else; the call stays open, those before it are answered.
         """
-        await self._log.refresh()
+        ran: list[Asked] = []
         answered = 0
-        for call in self.open_calls():
-            if not (like := self.open_calls().count(call)):
-                continue
-            given = calls.arguments(self._history.state, call, self.preparation.provider)
-            result = calls.text_of(await called(run, call, given), call)
+        while True:
             await self._log.refresh()
-            if self.open_calls().count(call) == like:
-                await self.answer(call.call.id or call.call.name, result)
-                answered += 1
-        return answered
+            within_reach = calls.within_reach(self._history.state, self.preparation.provider)
+            asked = next((each for each in within_reach if each not in ran), None)
+            if asked is None:
+                return answered
+            ran.append(asked)
+            result = await called(run, asked.call, asked.arguments)
+            answered += await self._answer(asked, calls.text_of(result, asked.call))
 
     async def close_call(self, call: str, text: str) -> None:
         """Give up on an open call: on the wire it has the stand-in result `text` from now on.
@@ -315,7 +340,7 @@ class Session(Recalled):
         await self._log.refresh()
 
         def made(at: float) -> Record | None:
-            waiting = calls.named(self._history.state, call, self.id).call
+            waiting = self._asked(call).call.call
             return recorded(self._history.editing(Close(waiting.id or waiting.name, text, by=USER)), at)
 
         await self._log.write(made)

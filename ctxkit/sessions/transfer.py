@@ -27,6 +27,7 @@ from typing import Any, BinaryIO
 
 from ctxkit.errors import ConflictError, ConversationError, SessionError, StoreError
 from ctxkit.sessions.appending import append
+from ctxkit.sessions.halves import MOVED, check_whole, moved_from
 from ctxkit.sessions.paging import PAGE, bodies
 from ctxkit.sessions.records import MALFORMED, from_bytes, to_bytes
 from ctxkit.sessions.store import Store, checked_id
@@ -58,6 +59,7 @@ async def export_log(store: Store, session: str, file: BinaryIO) -> Transferred:
 
     Raises:
         ConversationError: there is no such session.
+        SplitSessionError: the bytes of a record are in another store.
         StoreError: the store cannot be reached.
     """
     info = await store.info(checked_id(session))
@@ -67,6 +69,8 @@ async def export_log(store: Store, session: str, file: BinaryIO) -> Transferred:
     file.write(to_bytes(head) + b"\n")
     chain = _first(head)
     async for position, body in bodies(store, session, upto=info.position):
+        if body == MOVED:
+            raise moved_from(session, position)
         chain = _next(chain, body)
         file.write(to_bytes({"position": position, **_body_json(body), "chain": chain}) + b"\n")
     file.write(to_bytes({"end": info.position, "chain": chain}) + b"\n")
@@ -84,6 +88,7 @@ async def import_log(store: Store, file: BinaryIO, *, session: str = "") -> Tran
         ConflictError: there is a session with that id, or somebody wrote to this one before it was there as a whole;
             what is there stays.
         SessionError: the file is none of these, it ends too soon, or something in it was changed; nothing is written.
+        SplitSessionError: the store has a half of a session with that id; nothing is written.
         SessionLimitError, StoreError: the store did not take it; nothing of it is kept, or the error says that a part
             may be.
     """
@@ -91,6 +96,7 @@ async def import_log(store: Store, file: BinaryIO, *, session: str = "") -> Tran
     for _ in reading.bodies():
         pass
     wanted = checked_id(session or reading.session)
+    await check_whole(store, wanted)
     file.seek(0)
     writing = _Writing(store, wanted)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxkit.errors import SessionError, StoreError
+from ctxkit.errors import SessionError, SplitSessionError, StoreError
 from ctxkit.sessions.erasing import unfinished_erasures
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.paging import bodies
@@ -50,7 +50,10 @@ async def verify(store: Store, session: str) -> Verified:
         ConversationError: there is no such session.
         StoreError: the store cannot be reached.
     """
-    records, findings = await _read(store, session)
+    try:
+        records, findings = await _read(store, session)
+    except SplitSessionError as error:
+        return Verified(0, 0, 0, 0, (Finding(0, str(error)),))
     requests = sealed = checkpoint = 0
     try:
         if not findings:
@@ -77,7 +80,7 @@ async def _read(store: Store, session: str) -> tuple[int, list[Finding]]:
             count, size = position, size + len(body)
             findings += _legible(session, position, body)
         info = await store.info(session)
-    except StoreError:
+    except (StoreError, SplitSessionError):
         raise
     except SessionError:  # one that the store does not give out: it was damaged there, or has another key
         return await _one_by_one(store, session)
@@ -112,6 +115,8 @@ async def _one_by_one(store: Store, session: str) -> tuple[int, list[Finding]]:
 def _legible(session: str, position: int, body: bytes) -> list[Finding]:
     try:
         told_in(body, session=session, position=position)
+    except SplitSessionError:
+        raise
     except SessionError as error:
         return [Finding(position, str(error))]
     return []

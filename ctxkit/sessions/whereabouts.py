@@ -101,7 +101,7 @@ def _message(log: Log, view: View, told: Explanation) -> Whereabouts:
 def said_in(entry: Entry, meter: Meter) -> str:
     """What an entry says: its texts, behind the names of the tools that it calls."""
     shape, parts = meter.read(entry)
-    texts = "\n".join(part.text for part in parts if part.kind in SHOWN and part.text)
+    texts = "\n".join(part.text for part in parts if part.reads_as in SHOWN and part.text)
     return " ".join((*(call.name for call in shape.calls), texts))
 
 

@@ -109,5 +109,5 @@ def _is_answer(unit: Unit) -> bool:
 
 def _first_words(view: View, item: Item) -> str:
     """How what a reader sees of a message begins."""
-    text = next((part.text for part in view.parts(item) if part.kind in SHOWN and part.text.strip()), "")
+    text = next((part.text for part in view.parts(item) if part.reads_as in SHOWN and part.text.strip()), "")
     return one_line(text[: 2 * FIRST_WORDS])[:FIRST_WORDS]

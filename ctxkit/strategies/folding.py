@@ -40,6 +40,9 @@ fold would take what little there is."""
 WHOLE_SHARE = 0.5
 """Of a larger room: the newest units that fit into it stay whole."""
 
+UNUSED_SHARE = 0.4
+"""Of a larger room: when the folded units leave so much of it, more of the newest stay whole."""
+
 FOLD_SHARE = 0.4
 """Of a larger room: what one fold may take."""
 
@@ -84,6 +87,9 @@ class Fold:
     plan: Plan
     starved: bool = False
 
+    def __bool__(self) -> bool:
+        return bool(self.plan)
+
     @classmethod
     def of(cls, view: View, *, kind: str, exclude: frozenset[str] = frozenset()) -> Fold:
         """Fold the oldest units until the target is met.
@@ -125,13 +131,23 @@ class _Folding:
     def fold(self) -> Fold:
         if self._room <= SMALL_ROOM:
             return self._folded(self._free, 1.0)
-        old = self._old(int(self._room * WHOLE_SHARE))
+        whole = int(self._room * WHOLE_SHARE)
+        fold = self._sparing(whole)
+        unused = self._view.target - self._view.after(fold.plan).tokens if fold.plan else 0
+        if unused > UNUSED_SHARE * self._room:
+            spared = sum(unit.tokens for unit in self._arrived[len(self._old(whole)) :])
+            fold = self._sparing(spared + unused) or fold
+        return replace(fold or self._folded(self._free, 1.0), starved=False)
+
+    def _sparing(self, whole: int) -> Fold:
+        """Fold all but the newest units, as many as fit into `whole` tokens."""
+        old = self._old(whole)
         folded = sum(unit.tokens for unit in self._folds)
         beside = bool(old) and folded <= (FOLDS_SHARE - FOLD_SHARE) * self._room
         fold = self._folded(old, FOLD_SHARE) if beside else Fold(Plan())
         if not fold.plan and self._folds:
             fold = self._folded([*self._folds, *old], MERGED_SHARE)
-        return replace(fold if fold.plan else self._folded(self._free, 1.0), starved=False)
+        return fold
 
     def shared(self, results: Sequence[Step]) -> list[set[tuple[str, str]]]:
         """Of each of the newest results what is worth more than what would have to go for it, as field and text."""
@@ -357,5 +373,5 @@ def asked_of(view: View) -> frozenset[str]:
     """The field names that the calls in sight were given, as words."""
     entries = (item.raw for item in view.state.items if item.shape.calls)
     parts = (part for entry in entries for part in view.setting.meter.read(entry)[1])
-    arguments = (as_json(part.text) for part in parts if part.kind is PartKind.ARGUMENTS)
+    arguments = (as_json(part.text) for part in parts if part.reads_as is PartKind.ARGUMENTS)
     return frozenset(name for each in arguments for name in fields_of(each))

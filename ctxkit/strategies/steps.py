@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ctxkit.core.items import PartKind, Role
+from ctxkit.core.pairing import Awaited
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
 from ctxkit.literals import Rank, as_json, gist, has_literal, looks_like_id, rank, telling, words_of
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 ASSISTANT, USER = "assistant", "user"
+NAMELESS_CALL = "call"
 
 SHORT_WORDS = 300
 """Characters of a user's message up to which it is kept as a whole or not at all."""
@@ -227,23 +229,24 @@ def _sentence(text: str) -> Fact:
 def steps_of(entries: Iterable[Entry], meter: Meter) -> list[Step]:
     """Entries as steps, in order; a result belongs to the line of its call."""
     lines: list[tuple[str, bool, list[str]]] = []
-    calls: dict[str | None, list[str]] = {}
+    calls = Awaited[list[str]]()
     for entry in entries:
         shape, parts = meter.read(entry)
-        names = {call.id: call.name for call in shape.calls}
         for part in parts:
-            match part.kind:
+            match part.reads_as:
                 case PartKind.TEXT if part.text.strip():
                     who = USER if shape.role is Role.USER else ASSISTANT
                     lines.append((who, True, [part.text]))
                 case PartKind.ARGUMENTS:
-                    calls[part.call] = [part.text]
-                    lines.append((part.name or names.get(part.call, "call"), False, calls[part.call]))
+                    asked = [part.text]
+                    calls.add(part, asked)
+                    lines.append((part.name or NAMELESS_CALL, False, asked))
                 case PartKind.RESULT:
-                    if part.call not in calls:
-                        calls[part.call] = [""]
-                        lines.append((part.name or "call", False, calls[part.call]))
-                    calls[part.call].append(part.text)
+                    answered = calls.take(part)
+                    if answered is None:
+                        answered = [""]
+                        lines.append((part.name or NAMELESS_CALL, False, answered))
+                    answered.append(part.text)
     return [_said(who, said[0]) if is_said else _called(who, *said) for who, is_said, said in lines]
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.items import NOBODY, Item, Part, PartKind, Role, Writer
+from ctxkit.core.pairing import Awaited
 from ctxkit.core.view import View
 from ctxkit.summaries import cues
 from ctxkit.summaries.cues import binds as binding
@@ -140,28 +141,23 @@ def said(view: View, units: Sequence[Unit]) -> tuple[Said, ...]:
 
 
 def _said_in(view: View, unit: Unit) -> Iterator[Said]:
-    asked: list[Part] = []
+    asked = Awaited[Part]()
     for item in unit.items:
         if item.synthetic:
             continue
-        shape, parts = view.setting.meter.read(view.original(item))
-        names = {call.id: call.name for call in shape.calls}
-        for part in parts:
-            if part.kind is PartKind.ARGUMENTS:
-                asked.append(replace(part, name=part.name or names.get(part.call, "")))
-            elif part.kind is PartKind.RESULT:
-                call = _answered(part, asked)
-                yield Said("tool", part.text, part.name or call.name, call.text)
-            elif part.kind is PartKind.TEXT and part.text.strip():
-                yield Said(_speaker(item), part.text, writer=item.writer)
+        for part in view.setting.meter.read(view.original(item))[1]:
+            match part.reads_as:
+                case PartKind.ARGUMENTS:
+                    asked.add(part, part)
+                case PartKind.RESULT:
+                    call = asked.take(part) or _UNASKED
+                    yield Said("tool", part.text, part.name or call.name, call.text)
+                case PartKind.TEXT if part.text.strip():
+                    yield Said(_speaker(item), part.text, writer=item.writer)
 
 
-def _answered(result: Part, asked: list[Part]) -> Part:
-    """The arguments of the call that a result answers: by its id, without one by name and position."""
-    for at, call in enumerate(asked):
-        if call.call == result.call and (result.call is not None or result.name in ("", call.name)):
-            return asked.pop(at)
-    return Part((), PartKind.ARGUMENTS, None)
+_UNASKED = Part((), PartKind.ARGUMENTS, None)
+"""The arguments of a call that is not there."""
 
 
 def _speaker(item: Item) -> Speaker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.evaluation.needs import Mentions, Need
+from ctxkit.evaluation.recording import Recording, Transcript
 from tests.evaluation.shop import REFUND, calls, recorded, result, said
 
 
@@ -31,3 +32,9 @@ def test_origins_are_the_names_and_texts_of_before() -> None:
     assert [(origin.at, sorted(origin.names)) for origin in at_6] == [(1, []), (2, ["order"]), (3, ["order"])]
     assert [bool(origin.source) for origin in at_6] == [True, False, False]
     assert mentions.origins("W1234567", 2) == at_6[:1]
+
+
+def test_a_signed_call_needs_what_it_was_given() -> None:
+    call = {"functionCall": {"name": "f", "args": {"city": "Rome"}}, "thoughtSignature": "c2ln"}
+    messages = [{"role": "user", "parts": [{"text": "To Rome."}]}, {"role": "model", "parts": [call]}]
+    assert Mentions(Recording(Transcript(messages, "gemini"))).needs(1) == [Need("Rome", 0, 0)]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit import Budget, BudgetExceededError, ContextManager, OpenCallsError
+from ctxkit import Budget, BudgetExceededError, ContextManager, OpenCallsError, PartKind
+from ctxkit.providers import provider
 from ctxkit.testing import FORMATS, arrivals
 from tests.oracle import OPEN, rules, violations
 
@@ -49,3 +50,15 @@ def test_a_late_answer_stands_with_its_call_as_it_was_given(format: Any, data: s
     flat = [entry for batch in batches for entry in batch]
     if format in ("openai-chat", "openai-responses"):
         assert all(flat[at] in messages for at in originals)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_each_call_is_told_with_its_arguments(format: Any, data: st.DataObject) -> None:
+    meter = provider(format)
+    for batch in data.draw(arrivals(format)):
+        for entry in batch:
+            given = meter.arguments(entry)
+            assert len(given) == len(meter.shape(entry).calls)
+            parts = [part.text for part in meter.parts(entry) if part.reads_as is PartKind.ARGUMENTS]
+            assert [text for text in parts if text not in given] == []

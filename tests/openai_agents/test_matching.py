@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ctxkit import Budget, ContextManager
-from ctxkit.openai_agents.matching import Matching, key_of
+from ctxkit.openai_agents.matching import Matching
+from ctxkit.providers.openai_responses_keys import key_of
 
 SAID: list[dict[str, Any]] = [
     {"role": "user", "content": "yes"},

@@ -13,6 +13,7 @@ from agents.run import CallModelData, ModelInputData
 from openai import BadRequestError
 
 from ctxkit.openai_agents import CtxkitSession, fold_handoff
+from ctxkit.sessions.ahead import named
 from ctxkit.sessions.sent import Sent
 from ctxkit.sessions.shown import key_of
 from ctxkit.sessions.store import Store
@@ -183,8 +184,39 @@ async def test_nor_in_one_that_another_process_sent_before_it_died(store: Store,
     await session.add_items(run)
     assert sum(b"4711" in body for body in await store.read("chat")) == 3
     assert await session.pop_item() == run[-1]
+    held = await store.read("chat")
+    assert not any(b"4711" in body or named(run[-1]).encode() in body for body in held)
+    sent = await on_record(session)
+    assert [len(each.messages) for each in sent] == [2, 2]
+    assert not any(each.sealed for each in sent)
+    assert (await verify(store, "chat")).findings == ()
+
+
+@pytest.mark.parametrize("how", ["added", "answered", "delivered"])
+async def test_nor_when_it_comes_in_another_way(store: Store, how: str) -> None:
+    """As when a crash is mended by hand: through the ctxkit session behind it."""
+    call = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+    secret: dict[str, Any] = {
+        "added": {"role": "user", "content": "my pin is 4711"},
+        "answered": {"type": "function_call_output", "call_id": "c", "output": "the pin is 4711"},
+        "delivered": {"role": "assistant", "content": "your pin is 4711"},
+    }[how]
+    died = CtxkitSession("chat", store, budget={"window": 4_000})
+    before = [hello(0), call] if how == "answered" else [hello(0)]
+    await died.add_items(before)
+    data = CallModelData(ModelInputData(input=[*before, secret], instructions=None), Agent(name="a"), None)
+    await died.input_filter(data)
+    session = CtxkitSession("chat", store, budget={"window": 4_000})
+    behind = await session.opened()
+    match how:
+        case "added":
+            await behind.add(secret)
+        case "answered":
+            await behind.answer("c", "the pin is 4711")
+        case _:
+            await (await behind.reply(secret)).delivered()
+    await session.pop_item()
     assert not any(b"4711" in body for body in await store.read("chat"))
-    assert [len(each.messages) for each in await on_record(session)] == [2, 2]
     assert (await verify(store, "chat")).findings == ()
 
 

@@ -102,8 +102,9 @@ async def test_a_limit_gives_the_newest_in_order(store: Store, limit: int | None
 async def test_a_limit_that_is_no_whole_number_is_refused(limit: Any) -> None:
     one = session()
     await one.add_items([user("0")])
-    with pytest.raises(ConfigError, match="a limit is a whole number of items"):
-        await one.get_items(limit)
+    for read in (one.get_items, one.get_full_history, one.get_items_with_metadata):
+        with pytest.raises(ConfigError, match="a limit is a whole number of items"):
+            await read(limit)
 
 
 @pytest.mark.parametrize(("limit", "first"), [(1, 8), (2, 8), (3, 6), (4, 6), (5, 6), (6, 3), (7, 2), (8, 1)])

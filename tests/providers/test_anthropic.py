@@ -161,11 +161,15 @@ class TestParts:
             (("content", 0, "signature"), PartKind.OPAQUE, "", "", None),
             (("content", 1, "data"), PartKind.REASONING, "", "", None),
             (("content", 2, "text"), PartKind.TEXT, "so", "", None),
-            (("content", 3), PartKind.OPAQUE, "", "", None),
+            (("content", 3), PartKind.OPAQUE, "c", "", None),
             (("content", 4), PartKind.OPAQUE, "", "", None),
             (("content", 5), PartKind.OPAQUE, "", "", None),
             (("content", 6, "input"), PartKind.ARGUMENTS, '{"n":1}', "look", "a"),
         ]
+
+    def test_a_text_with_citations_is_read_as_one(self) -> None:
+        kinds = [p.reads_as for p in P.parts(model(THOUGHT, text("c", citations=[{"x": 1}]), SEARCH, FOUND))]
+        assert kinds == [PartKind.REASONING, PartKind.OPAQUE, PartKind.TEXT, PartKind.OPAQUE, PartKind.OPAQUE]
 
     @pytest.mark.parametrize("content", ["long", [text("long"), IMAGE], None, "", []])
     def test_a_result_becomes_text_and_keeps_its_other_keys(self, content: Any) -> None:

@@ -192,8 +192,11 @@ def test_media_of_a_response_follow_it() -> None:
 
 @pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature"])
 def test_what_is_signed_may_not_be_changed_but_is_read(key: str) -> None:
-    texts = [part.text for part in GEMINI.parts(model({"text": "so", key: "s"}, {**call("look"), key: "s"}))]
-    assert texts == ["so", '{"q":"look"}']
+    told = [{"text": "so"}, call("look"), BLOB, {"text": "hm", "thought": True}]
+    plain = GEMINI.parts(model(*told))
+    parts = GEMINI.parts(model(*({**each, key: "c2ln"} for each in told)))
+    assert [part.reads_as for part in parts] == [part.kind for part in plain]
+    assert [(p.text, p.name, p.call) for p in parts] == [(p.text, p.name, p.call) for p in plain]
     for signed in ({"text": "so"}, {"text": ""}, call("look"), BLOB):
         content = model({**signed, key: "c2ln"})
         part = only_part(content)

@@ -132,16 +132,16 @@ def test_parts_of_an_assistant_message_in_order() -> None:
             {"id": "c", "type": "novel", "novel": {}},
         ],
         "refusal": "no",
-        "audio": {"id": "audio_1"},
+        "audio": {"id": "audio_1", "transcript": "as I say"},
         "content": [{"type": "text", "text": "so"}, {"type": "refusal", "refusal": "never"}],
         "reasoning_content": "because",
     }
     assert CHAT.parts(message) == (
         Part(("reasoning_content",), PartKind.REASONING, "because", "because"),
         Part(("content", 0, "text"), PartKind.TEXT, "so", "so"),
-        Part(("content", 1, "refusal"), PartKind.OPAQUE, "never"),
-        Part(("refusal",), PartKind.OPAQUE, "no"),
-        Part(("audio",), PartKind.OPAQUE, {"id": "audio_1"}),
+        Part(("content", 1, "refusal"), PartKind.OPAQUE, "never", "never", sealed=PartKind.TEXT),
+        Part(("refusal",), PartKind.OPAQUE, "no", "no", sealed=PartKind.TEXT),
+        Part(("audio",), PartKind.OPAQUE, message["audio"], "as I say", sealed=PartKind.TEXT),
         Part(
             ("tool_calls", 0, "function", "arguments"), PartKind.ARGUMENTS, '{"q":1}', '{"q":1}', "look", "a"
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from ctxkit import (
     UnknownHandleError,
     sweep,
 )
+from ctxkit.sessions.stores.sqlite import SQLiteStore
 
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": {"window": 4_000, "reply": 200}}
 FUNCTION = {"name": "f", "arguments": "{}"}
@@ -85,6 +87,37 @@ async def test_a_key_may_have_any_characters() -> None:
         for _ in range(2):
             await session.add(MESSAGES[:1], key=key)
     assert len(session.messages) == 3
+
+
+async def test_a_key_of_an_answer_is_none_of_what_is_added() -> None:
+    session = await Session.open("s", MemoryStore(), **SETTINGS)
+    await session.add(MESSAGES[:1], key="reply 7")
+    turn = await session.reply({"role": "assistant", "content": "Done."}, key="7")
+    await turn.delivered()
+    assert [entry["content"] for entry in session.messages] == [MESSAGES[0]["content"], "Done."]
+
+
+async def test_a_session_that_cannot_be_opened_leaves_no_store_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"sqlite:{tmp_path / 'sessions.db'}"
+    async with await Session.open("s", address, **SETTINGS) as session:
+        await session.add(MESSAGES)
+    closed: list[SQLiteStore] = []
+
+    async def close(store: SQLiteStore, close: Any = SQLiteStore.close) -> None:
+        closed.append(store)
+        await close(store)
+
+    monkeypatch.setattr(SQLiteStore, "close", close)
+    with pytest.raises(ConfigError, match="holds messages of the format"):
+        await Session.open("s", address, **{**SETTINGS, "format": "gemini"})
+    assert len(closed) == 1
+    async with SQLiteStore(tmp_path / "sessions.db") as store:
+        with pytest.raises(ConfigError):
+            await Session.open("s", store, **{**SETTINGS, "format": "gemini"})
+        assert len(closed) == 1  # one that was given stays as it is
+        assert await store.read("s")
 
 
 async def test_days_without_end_keep_everything() -> None:

@@ -226,5 +226,4 @@ async def test_the_record_of_a_compaction_says_by_what_it_was_done() -> None:
         "strategy": "drop-oldest",
         "tokens": [report.tokens_before, report.tokens_after],
         "edits": [edit.model_dump(mode="json") for edit in report.edits],
-        "failures": [],
     }

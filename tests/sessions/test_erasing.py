@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from ctxkit import (
     Budget,
+    CompressionStrategy,
     ConflictError,
     ConversationError,
     MemoryStore,
     ProviderFormatError,
+    Services,
     Session,
     UnknownHandleError,
+    View,
     sweep,
 )
-from ctxkit.core.edits import Remember
+from ctxkit.core.edits import Drop, Plan, Remember
 from ctxkit.core.facts import Fact
 from ctxkit.sessions import erasing
 from ctxkit.sessions.checkpoints import checkpoint_bytes
@@ -335,6 +338,17 @@ async def test_an_answer_that_was_taken_back_is_not_given_again(what: str) -> No
     assert session.messages[-1]["content"] == "In Bergen."
 
 
+async def test_an_answer_that_is_taken_back_takes_no_other_with_it() -> None:
+    store = MemoryStore()
+    session = await told(store)
+    waiting = await session.reply({"role": "assistant", "content": "It may rain."}, key="job 1")
+    await (await session.reply({"role": "assistant", "content": SECRET}, key="job 2")).delivered()
+    assert await session.pop() == {"role": "assistant", "content": SECRET}
+    assert sum(SECRET.encode() in body for body in await store.read("s")) == 1  # the user said it too
+    (draft,) = (await Session.open("s", store, **SETTINGS)).undelivered()
+    assert draft.entries == waiting.entries == [{"role": "assistant", "content": "It may rain."}]
+
+
 @pytest.mark.parametrize("how", ["clear", "retain_structure"])
 @pytest.mark.parametrize("ask", ["original", "restore", "explain"])
 async def test_a_worker_from_a_checkpoint_sees_that_another_took_everything_out(how: str, ask: str) -> None:
@@ -376,3 +390,40 @@ async def test_an_original_that_goes_while_it_is_read_is_no_damage(monkeypatch: 
     monkeypatch.setattr(other._log, "load", late)
     with pytest.raises(ConflictError, match="was taken out by another worker just now"):
         await other.original(handle)
+
+
+class Quoting(CompressionStrategy):
+    """Drops old turns, and says of which; or fails, and says at what."""
+
+    kind: Literal["quoting"] = "quoting"
+    fails: bool = False
+
+    def plan(self, view: View, services: Services) -> Plan:
+        texts = " ".join(unit.text for unit in view.units)
+        if self.fails:
+            raise ValueError(texts)
+        return Plan.of(Drop(tuple(unit.id for unit in view.free()), texts, self.kind))
+
+
+@pytest.mark.parametrize("from_log", [False, True], ids=["here", "by another worker"])
+@pytest.mark.parametrize("requested", [False, True], ids=["compacted", "in a request too"])
+@pytest.mark.parametrize("fails", [False, True], ids=["done", "failed"])
+async def test_what_a_strategy_quoted_goes_too(fails: bool, requested: bool, from_log: bool) -> None:
+    store, settings = MemoryStore(), {**SETTINGS, "strategy": Quoting(fails=fails)}
+    session = await Session.open("s", store, **settings)
+    await session.add({"role": "user", "content": "How do I get in?"})
+    await session.add({"role": "assistant", "content": SECRET})
+    await session.add({"role": "user", "content": "Thanks."})
+    report = await session.compact()
+    assert SECRET in str(report.failures if fails else report.edits)
+    if requested:
+        await session.prepare()
+    if not fails:
+        await session.undo()
+    worker = await Session.open("s", store, **settings) if from_log else session
+    assert [await worker.pop() for _ in range(2)][1] == {"role": "assistant", "content": SECRET}
+    kept = await store.checkpoint("s")
+    assert kept is not None
+    assert [body for body in (*await store.read("s"), kept[1]) if SECRET.encode() in body] == []
+    assert (await verify(store, "s")).findings == ()
+    assert SECRET not in str((worker._history.archive.past, worker._history.archive.kept))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from ctxkit import ConversationError, MemoryStore, Session
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import OpenCall
+from ctxkit.sessions.stores.sqlite import SQLiteStore
 from tests.oracle import violations
 
 IDS = ("c1", "c2", "c3")
@@ -179,3 +182,134 @@ async def test_the_result_of_a_call_that_was_given_up_takes_the_place_of_its_sta
     messages = (await session.prepare()).messages
     told = {entry["tool_call_id"]: entry["content"] for entry in messages[2:]}
     assert told == {"c1": "given up", "c2": "W2 is paid", "c3": "given up"}
+
+
+def gemini_call(order: str, id: str = "") -> dict[str, Any]:
+    return {"functionCall": {**({"id": id} if id else {}), "name": "pay", "args": {"order": order}}}
+
+
+def by_model(*parts: dict[str, Any]) -> Entry:
+    return {"role": "model", "parts": [*parts]}
+
+
+def gemini_user(text: str) -> Entry:
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+BARE = {"functionCall": {"name": "pay"}}
+STEPS: dict[str, list[Entry]] = {
+    "two contents in a row": [by_model(gemini_call("W1")), by_model(gemini_call("W2"))],
+    "without arguments": [by_model(gemini_call("W1"), BARE, gemini_call("W3"))],
+    "signed without arguments": [by_model({**BARE, "thoughtSignature": "c2ln"}, gemini_call("W2"))],
+    "two steps": [by_model(gemini_call("W1")), gemini_user("and W2"), by_model(gemini_call("W2"))],
+    "an id in the newer step": [
+        by_model(gemini_call("W1")),
+        gemini_user("and"),
+        by_model(gemini_call("W2", "a")),
+    ],
+    "an id in the older step": [
+        by_model(gemini_call("W1", "a")),
+        gemini_user("and"),
+        by_model(gemini_call("W2")),
+    ],
+}
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["all", "one was answered"])
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+async def test_each_call_gets_what_its_own_arguments_gave(step: list[Entry], early: bool) -> None:
+    store = MemoryStore()
+    session = await opened(store, "gemini")
+    await session.add([gemini_user("pay W1"), *step])
+    if early:
+        await session.answer("pay", "early")
+    count = len(session.open_calls())
+    session = await opened(store, "gemini")
+    assert (
+        await session.rerun(lambda call, given: f"paid {json.loads(given).get('order', 'nothing')}") == count
+    )
+    messages = (await session.prepare()).messages
+    assert violations("gemini", messages) == []
+    pairs = list(by_position(messages))
+    assert [told for _, told in pairs if told != "early"] == [
+        f"paid {order}" for order, told in pairs if told != "early"
+    ]
+    assert sum(told == "early" for _, told in pairs) == early
+
+
+def by_position(messages: Sequence[Entry]) -> Iterator[tuple[str, str]]:
+    """The order of each call and what it was told, as Gemini pairs them: of one step by position."""
+    calls: list[str] = []
+    for entry in messages:
+        for part in entry["parts"]:
+            if "functionCall" in part:
+                calls.append(part["functionCall"].get("args", {}).get("order", "nothing"))
+            elif "functionResponse" in part:
+                yield calls.pop(0), part["functionResponse"]["response"]["output"]
+
+
+async def test_one_id_in_two_open_steps_is_two_calls() -> None:
+    def step(order: str) -> list[Entry]:
+        function = {"name": "pay", "arguments": json.dumps({"order": order})}
+        call = {"id": "tool_0_pay", "type": "function", "function": function}
+        return [
+            {"role": "user", "content": order},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+        ]
+
+    store = MemoryStore()
+    await (await opened(store)).add([*step("W1"), *step("W2")])
+    session = await opened(store)
+    assert await session.rerun(lambda call, given: f"paid {json.loads(given)['order']}") == 2
+    told = [entry["content"] for entry in session.messages if entry["role"] == "tool"]
+    assert told == ["paid W1", "paid W2"]
+
+
+async def test_giving_up_a_name_gives_up_one_call() -> None:
+    session = await opened(MemoryStore(), "gemini")
+    await session.add([gemini_user("pay"), by_model(*(gemini_call(f"W{at}") for at in range(3)))])
+    await session.close_call("pay", "it was not paid")
+    assert len(session.open_calls()) == 2
+    ran: list[str] = []
+
+    def run(call: OpenCall, given: str) -> str:
+        ran.append(json.loads(given)["order"])
+        return "paid"
+
+    assert await session.rerun(run) == 2
+    assert ran == ["W1", "W2"]
+
+
+async def test_two_workers_that_run_calls_again_mix_nothing_up(tmp_path: Path) -> None:
+    """Both may run a call; its result counts once, and stands at that call."""
+    orders = [f"W{at}" for at in range(4)]
+    async with SQLiteStore(tmp_path / "sessions.db") as store:
+        settings: dict[str, Any] = {"format": "gemini", "budget": {"window": 4_000, "reply": 200}}
+        session = await Session.open("s", store, **settings)
+        await session.add([gemini_user("pay"), by_model(*map(gemini_call, orders))])
+        workers = [await Session.open("s", store, **settings) for _ in range(2)]
+
+        async def run(call: OpenCall, given: str) -> str:
+            await asyncio.sleep(0.01)
+            return f"paid {json.loads(given)['order']}"
+
+        counts = await asyncio.gather(*(worker.rerun(run) for worker in workers))
+        await session.refresh()
+        assert sum(counts) == 4
+        assert session.open_calls() == []
+        assert [*by_position(session.messages)] == [(order, f"paid {order}") for order in orders]
+
+
+async def test_what_a_call_of_no_function_asks_for_is_told_too() -> None:
+    session = await opened(MemoryStore(), "openai-responses")
+    action = {"type": "click", "x": 1, "y": 2}
+    await session.add(
+        [
+            {"role": "user", "content": "click"},
+            {"type": "computer_call", "id": "cu_1", "call_id": "c1", "action": action, "status": "completed"},
+        ]
+    )
+    given: list[Any] = []
+    with pytest.raises(KeyError):
+        await session.rerun(lambda call, arguments: given.append(json.loads(arguments)) or {}["no screen"])
+    assert given[0]["action"] == action

@@ -30,9 +30,9 @@ from tests.sessions.failing import Failing, Meeting
 
 DAY = 86_400.0
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": {"window": 4_000, "reply": 200}}
-CALLS = 18
+CALLS = 19
 """One more than a move of one session makes."""
-COPIED = 9
+COPIED = 10
 """Calls after which a move has copied the records."""
 
 

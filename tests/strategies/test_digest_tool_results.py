@@ -351,3 +351,15 @@ def test_of_prose_without_literals_that_is_not_answered_yet_a_sentence_stays(wor
     said = json.dumps(request.messages, ensure_ascii=False)
     for at, city in enumerate(("Oslo", "Bergen", "Hamar", "Narvik", "Bodo", "Alta")):
         assert kept.format(city if "sky is clear in" in kept else 10 + at) in said
+
+
+@pytest.mark.parametrize("window", [4_000, 8_000, 16_000])
+def test_what_a_digest_of_few_values_leaves_free_is_filled_with_whole_steps(chat: Any, window: int) -> None:
+    """The steps are large, and say little that a digest keeps."""
+    chat.user("Read the whole book to me.")
+    for _ in range(40):
+        chat.step("and then the wind went over the hills again, as it had done before; " * 60, name="read")
+    context = chat.manager(Budget(window=window, reply=500), "hybrid")
+    report = context.prepare_sync().report
+    target = Budget(window=window, reply=500).target(held=1_100)
+    assert target - 1_100 < report.tokens_after <= target

@@ -61,6 +61,20 @@ def test_the_sentences_of_a_text_stand_under_the_call() -> None:
     assert told(steps) == "read(path=/srv/a.py)\n Error E4031 was raised.\n status: open"
 
 
+def test_calls_without_ids_are_paired_by_name_and_order() -> None:
+    asked = [("weather", {"city": "Oslo"}), ("clock", {"zone": "CET"}), ("weather", {"city": "Rome"})]
+    answers = [("clock", {"time": "09:12"}), ("weather", {"celsius": 5}), ("weather", {"celsius": 25})]
+    calls = [{"functionCall": {"name": name, "args": args}} for name, args in asked]
+    results = [{"functionResponse": {"name": name, "response": told}} for name, told in answers]
+    content = {"role": "model", "parts": calls}, {"role": "user", "parts": results}
+    read = steps_of([*content, *content], Meter(provider("gemini"), len))
+    assert [step.line() for step in read] == 2 * [
+        "weather(city=Oslo) -> celsius=5",
+        "clock(zone=CET) -> time=09:12",
+        "weather(city=Rome) -> celsius=25",
+    ]
+
+
 def test_a_tool_that_is_called_again_is_named_once() -> None:
     steps = [
         *called({"id": "A1"}, {}),

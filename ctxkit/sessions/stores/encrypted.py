@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctxkit.errors import ConfigError, SessionError
 from ctxkit.sessions.closing import Closing
+from ctxkit.sessions.halves import MOVED, moved_from
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
 from ctxkit.sessions.stores import store_of
 from ctxkit.sessions.stores.base import not_installed
@@ -111,6 +112,8 @@ class EncryptedStore(Closing):
     def _opened(self, sealed: bytes, session: str, place: str) -> bytes:
         from cryptography.exceptions import InvalidTag
 
+        if sealed == MOVED:
+            raise moved_from(session, place)
         name, rest = sealed[1 : 1 + NAME], sealed[1 + NAME :]
         if sealed[:1] != FORM or name not in self._ciphers:
             raise SessionError(

@@ -7,17 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from uuid import uuid4
 
-from ctxkit.errors import ConflictError, SessionError, StoreError
+from ctxkit.errors import ConfigError, ConflictError, SessionError, StoreError
 from ctxkit.sessions.closing import Closing
+from ctxkit.sessions.halves import ARCHIVED, MOVED, OF_ARCHIVE, half_in, is_archived
 from ctxkit.sessions.store import SessionInfo, Store, checked_id
 from ctxkit.sessions.stores import store_of
 from ctxkit.sessions.stores.base import conflict, no_such_position
 
 __all__ = ["TieredStore"]
-
-MOVED = b"\xfe"
-"""What stands in the hot store for a record whose bytes are in the archive. No UTF-8 has this byte; a record that begins
-with it all the same gets one more."""
 
 PAGE = 500
 """Records that are moved at once."""
@@ -37,6 +34,14 @@ class TieredStore(Closing):
     Moving copies, compares, and only then empties; a crash at any point leaves records in both places, which is
     mended by moving again. Should the hot store lose a session, it goes on from what the archive has of it.
 
+    One of the two alone has no whole session any more. It may be read: the archive gives what was moved there, which
+    may be older than the session, and the hot store says of a moved record that it is elsewhere. What changes a session
+    for good is refused there (SplitSessionError): `delete` and `sweep` of `ctxkit.sessions.retention`, the finishing
+    of erasures, an import. That is known from the first move of a session on, in the hot store from the end of that
+    move; `Store.delete` itself and the writes of a `Session` do not ask. For each session that is to be kept in the
+    archive alone, export it and import it into another store; an archive whose hot store is gone for good is opened
+    under a new, empty one.
+
     Args:
         hot: where sessions are written, Redis perhaps; or the address of it (see `open_store`).
         archive: where they are kept, PostgreSQL perhaps; or the address of it.
@@ -44,7 +49,7 @@ class TieredStore(Closing):
         clock: seconds since 1970; it has to agree with the clock of the hot store.
 
     Raises:
-        ConfigError: one of the stores is none.
+        ConfigError: one of the stores is none, or both are the same.
     """
 
     def __init__(
@@ -57,6 +62,8 @@ class TieredStore(Closing):
     ) -> None:
         self._hot = store_of(hot)
         self._archive = store_of(archive)
+        if self._hot is self._archive:
+            raise ConfigError("the hot store and the archive are the same", path="archive")
         self._idle_s = idle_s
         self._clock = clock
 
@@ -90,6 +97,8 @@ class TieredStore(Closing):
 
     async def _moved(self, session: str) -> bool:
         """Whether a session was moved; False when somebody else was at it."""
+        if await is_archived(self._hot, session):  # the two stores were mistaken for each other
+            raise half_in(session, OF_ARCHIVE)
         holder = uuid4().hex
         try:
             if not await self._archive.lease(session, MOVING, holder, MOVING_S):
@@ -136,11 +145,13 @@ class TieredStore(Closing):
         """The position up to which the archive has the session now."""
         held = await self._archive.info(session)
         position = held.position if held else 0
+        key = "" if held and await is_archived(self._archive, session) else ARCHIVED
         checkpoints = await self._checkpoints(session)
         async for first, page in self._pages(self._hot, session, position):
             if MOVED in page:
                 raise await self._lacking(session, first + page.index(MOVED))
-            position = await self._archive.append(session, [_body(body) for body in page], after=first - 1)
+            bodies = [_body(body) for body in page]
+            position, key = await self._archive.append(session, bodies, after=first - 1, key=key), ""
         for checkpoint in checkpoints:
             await self._archive.save_checkpoint(session, *checkpoint)
         if checkpoints and await self._hot.checkpoint(session) is None:  # something was erased meanwhile
@@ -180,7 +191,7 @@ class TieredStore(Closing):
         try:
             return await self._hot.append(session, held, after=after, key=key, limited=limited)
         except ConflictError as error:
-            if error.position or not after:
+            if error.position or after <= 0:
                 raise
         await self._revive(session)
         return await self._hot.append(session, held, after=after, key=key, limited=limited)

@@ -93,7 +93,7 @@ def _calls(view: View) -> dict[tuple[int, str | None], str]:
     found: dict[tuple[int, str | None], str] = {}
     for unit in view.units:
         for part in unit.parts:
-            if part.kind is PartKind.ARGUMENTS:
+            if part.reads_as is PartKind.ARGUMENTS:
                 key = (unit.id, part.call)
                 found[key] = "" if part.call is None and key in found else part.text
     return found

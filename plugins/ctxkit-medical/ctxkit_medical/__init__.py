@@ -74,7 +74,7 @@ def _stated(units: Sequence[Unit]) -> Iterator[tuple[Unit, list[str]]]:
             asked, topic = [], []
         if not speaker:
             continue
-        text = "\n".join(part.text for part in unit.parts if part.kind is PartKind.TEXT)
+        text = "\n".join(part.text for part in unit.parts if part.reads_as is PartKind.TEXT)
         carried = topic if follows_up(text) else []
         subjects = subjects_of(text) or (asked if speaker != by else []) or carried
         if subjects:

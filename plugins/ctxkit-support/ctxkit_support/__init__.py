@@ -57,7 +57,7 @@ def _most_telling_first(units: Sequence[Unit]) -> list[Unit]:
 
 def _weight(unit: Unit) -> int:
     """2 for a promise of the agent or a demand of the customer, 1 for his contacts and orders, 0 for all else."""
-    text = "\n".join(part.text for part in unit.parts if part.kind is PartKind.TEXT)
+    text = "\n".join(part.text for part in unit.parts if part.reads_as is PartKind.TEXT)
     if unit.said_by_user:
         if any(map(is_demand, sentences(text))):
             return 2
