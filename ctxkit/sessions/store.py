@@ -20,7 +20,7 @@ class SessionInfo:
     Attributes:
         id: its id.
         position: of its last record, which is how many there are.
-        size: bytes of its records.
+        size: bytes of its records; more while a store has some of them twice.
         touched: when it was last written to, in seconds since 1970, by the clock of the store.
     """
 

@@ -30,7 +30,7 @@ from tests.sessions.failing import Failing, Meeting
 
 DAY = 86_400.0
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": {"window": 4_000, "reply": 200}}
-CALLS = 19
+CALLS = 20
 """One more than a move of one session makes."""
 COPIED = 10
 """Calls after which a move has copied the records."""
@@ -163,6 +163,40 @@ async def test_what_is_rewritten_at_any_moment_of_a_move_stays_so(at: int) -> No
     for each in stores:
         assert b"secret" not in b"".join(await each.read("s"))
         assert await each.checkpoint("s") is None
+
+
+@pytest.mark.parametrize("at", range(CALLS))
+async def test_a_checkpoint_of_before_an_erasure_is_not_moved(at: int) -> None:
+    """Who erases keeps a new checkpoint at once."""
+
+    async def erase(store: TieredStore) -> None:
+        await store.rewrite("s", {1: b"gone"})
+        await store.save_checkpoint("s", 3, b"without it")
+
+    store, stores = await _met(at, erase)
+    for _ in range(2):
+        assert await store.checkpoint("s") in (None, (3, b"without it"))
+        for each in stores:
+            found = await each.checkpoint("s")
+            older = await each.checkpoint("s", upto=2)
+            assert [told for told in (found, older) if told is not None and b"secret" in told[1]] == []
+        await store.move_idle()
+
+
+async def test_a_session_that_is_moved_in_part_is_all_right() -> None:
+    hot, archive = MemoryStore(), MemoryStore()
+    store = TieredStore(hot, archive, idle_s=-1.0)
+    session = await Session.open("s", store, **SETTINGS)
+    await session.add({"role": "user", "content": "Where is it? " * 20})
+
+    async def down(*_: object) -> None:
+        raise StoreError("down", session="s")
+
+    hot.rewrite = down  # type: ignore[method-assign]
+    with pytest.raises(StoreError):
+        await store.move_idle()
+    del hot.rewrite  # type: ignore[attr-defined]
+    assert (await verify(store, "s")).findings == ()
 
 
 @pytest.mark.parametrize("at", range(CALLS))

@@ -154,7 +154,7 @@ class TieredStore(Closing):
             position, key = await self._archive.append(session, bodies, after=first - 1, key=key), ""
         for checkpoint in checkpoints:
             await self._archive.save_checkpoint(session, *checkpoint)
-        if checkpoints and await self._hot.checkpoint(session) is None:  # something was erased meanwhile
+        if checkpoints and checkpoints != await self._checkpoints(session):  # something was erased, perhaps
             await self._archive.rewrite(session, {})
         return position
 
