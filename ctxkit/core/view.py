@@ -167,6 +167,12 @@ class View:
         """The entry as it arrived. Do not change it."""
         return item.raw if item.synthetic else self.setting.original(item.id)
 
+    def originals(self, item: Item) -> tuple[Entry, ...]:
+        """The entries as they arrived that an item holds: late results may have been merged into it. Do not change
+        them."""
+        late = () if item.synthetic else (id for span in item.stands_for for id in span)
+        return (self.original(item), *map(self.setting.original, late))
+
     @cached_property
     def regions(self) -> Mapping[str, int]:
         """Tokens by region, facts that are not written yet included; system text beside the list is in "system", the

@@ -97,8 +97,9 @@ class Reader:
 
     def _texts(self, units: Iterable[Unit]) -> Iterator[tuple[Item, str, Speaker]]:
         """The texts of units, and who said each. What stands beside results in one entry is a user's."""
-        for item in (item for unit in units for item in unit.items if not item.synthetic):
-            shape, parts = self.view.setting.meter.read(self.view.original(item))
+        items = (item for unit in units for item in unit.items if not item.synthetic)
+        for item, entry in ((each, entry) for each in items for entry in self.view.originals(each)):
+            shape, parts = self.view.setting.meter.read(entry)
             if shape.role is Role.SYSTEM:
                 continue
             for part in parts:

@@ -349,7 +349,7 @@ def _steps(view: View, units: Sequence[Unit]) -> list[Step]:
         if unit.synthetic:
             arrived, left = _arrived(view, unit, left)
         else:
-            arrived = [view.original(item) for item in unit.items]
+            arrived = [entry for item in unit.items for entry in view.originals(item)]
         steps.append(
             read_again(inside(unit.text)) if arrived is None else steps_of(arrived, view.setting.meter)
         )

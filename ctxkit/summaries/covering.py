@@ -64,7 +64,9 @@ class Covering:
     @property
     def originals(self) -> tuple[Entry, ...]:
         """The entries of the fresh units alone, as they arrived."""
-        return tuple(self.view.original(item) for unit in self.fresh for item in unit.items)
+        return tuple(
+            entry for unit in self.fresh for item in unit.items for entry in self.view.originals(item)
+        )
 
 
 def cover(view: View, *, kind: str, expected_tokens: int, keep_turns: int, least: int = 1) -> Covering | None:

@@ -145,7 +145,7 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
     for item in unit.items:
         if item.synthetic:
             continue
-        for part in view.setting.meter.read(view.original(item))[1]:
+        for part in _parts_of(view, item):
             match part.reads_as:
                 case PartKind.ARGUMENTS:
                     asked.add(part, part)
@@ -154,6 +154,11 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
                     yield Said("tool", part.text, part.name or call.name, call.text)
                 case PartKind.TEXT if part.text.strip():
                     yield Said(_speaker(item), part.text, writer=item.writer)
+
+
+def _parts_of(view: View, item: Item) -> Iterator[Part]:
+    for entry in view.originals(item):
+        yield from view.setting.meter.read(entry)[1]
 
 
 _UNASKED = Part((), PartKind.ARGUMENTS, None)

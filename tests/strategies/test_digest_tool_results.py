@@ -363,3 +363,21 @@ def test_what_a_digest_of_few_values_leaves_free_is_filled_with_whole_steps(chat
     report = context.prepare_sync().report
     target = Budget(window=window, reply=500).target(held=1_100)
     assert target - 1_100 < report.tokens_after <= target
+
+
+def test_a_late_result_that_was_put_beside_another_is_in_the_digest() -> None:
+    """Gemini takes the results of one step in one content; the second comes in one of its own."""
+    calls = [{"functionCall": {"name": "weather", "args": {"city": city}}} for city in ("Oslo", "Rome")]
+    told = [{"celsius": 5, "log": "cold " * 200}, {"celsius": 25, "station": "ROM-1"}]
+    results = [{"functionResponse": {"name": "weather", "response": each}} for each in told]
+    context = ContextManager("gemini", Budget(window=900, reply=100), DigestToolResults())
+    context.add([{"role": "user", "parts": [{"text": "Weather?"}]}, {"role": "model", "parts": calls}])
+    for result in results:
+        context.add({"role": "user", "parts": [result]})
+    for text in ("What more? " * 100, "Which is warmer?"):
+        context.add(
+            [{"role": "model", "parts": [{"text": "ok " * 300}]}, {"role": "user", "parts": [{"text": text}]}]
+        )
+    digest = str(context.prepare_sync().messages[0])
+    assert "weather(city=Oslo) -> celsius=5" in digest
+    assert "(city=Rome) -> celsius=25; station=ROM-1" in digest
