@@ -18,12 +18,14 @@ __all__ = ["Archive", "Handles", "Kept", "NotLoaded", "handles_of"]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Originals behind a handle, and why they are not shown as they were: what was done, by whom, the reason."""
+    """Originals behind a handle, and why they are not shown as they were: what was done, by whom, the reason, in which
+    turn."""
 
     ids: tuple[range, ...]
     fate: str = ""
     by: str = ""
     why: str = ""
+    turn: int = 0
 
 
 Handles = tuple[tuple[str, Kept], ...]
@@ -131,18 +133,21 @@ class Archive:
         self.log.extend(items)
 
     def erase(self, ids: Iterable[int]) -> None:
-        """Forget originals for good, and why they were changed, which may quote them; their places stay."""
+        """Forget originals for good, who wrote them, and why they were changed, which may quote them; their places stay."""
         for id in ids:
             self.erased.add(id)
             self.read.pop(id, None)
             if id >= self.first:
-                self.log[id - self.first] = replace(self.log[id - self.first], raw={})
+                self.log[id - self.first] = replace(self.log[id - self.first], raw={}, writer=NOBODY)
             for handle, kept in self.kept.items():
                 if kept.why and any(id in span for span in kept.ids):
                     self.kept[handle] = replace(kept, why="")
 
-    def forget_failures(self, turn: int) -> None:
-        """Forget why compactions failed from a turn on: that may quote what was erased."""
+    def forget_reasons(self, turn: int) -> None:
+        """Forget why compactions did what they did, or failed, from a turn on: that may quote what was erased."""
+        for handle, kept in self.kept.items():
+            if kept.why and kept.turn >= turn:
+                self.kept[handle] = replace(kept, why="")
         for at, past in enumerate(self.past):
             if past.turn >= turn and past.failures:
                 failures = tuple(replace(each, why="") for each in past.failures)
@@ -168,12 +173,12 @@ class Archive:
                 self.kept.setdefault(handle, kept)
 
 
-def handles_of(applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]]) -> Handles:
-    """What the handles of a compaction stand for: those that its stand-ins name, and those of its edits."""
+def handles_of(applied: Iterable[Applied], named: Mapping[str, tuple[range, ...]], turn: int) -> Handles:
+    """What the handles of a compaction in a turn stand for: those that its stand-ins name, and those of its edits."""
     named_ones = tuple((handle, Kept(ids)) for handle, ids in named.items())
     edits = (each for each in applied if each.handle and each.ids)
     return named_ones + tuple(
-        (each.handle, Kept(each.ids, _fate(each.edit), each.edit.by, each.edit.why)) for each in edits
+        (each.handle, Kept(each.ids, _fate(each.edit), each.edit.by, each.edit.why, turn)) for each in edits
     )
 
 

@@ -23,7 +23,7 @@ from ctxkit.core.view import Past, View
 from ctxkit.engine import Outcome
 from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied, json_text
-from ctxkit.rebase import beside, rebase, since
+from ctxkit.rebase import beside, given_up_in, rebase, since
 
 __all__ = ["ERASES", "UNDO_DEPTH", "Added", "History", "Snapshot", "Step"]
 
@@ -188,9 +188,9 @@ class History:
     def _begin_anew(self, step: Step) -> None:
         """What was taken back must not come back with an older state."""
         if step.popped is not None:
-            self.archive.erase((step.popped,))
             turns = (item.turn for item in self._state.items if item.id == step.popped)
-            self.archive.forget_failures(next(turns, self._state.turn))
+            self.archive.erase((step.popped,))
+            self.archive.forget_reasons(next(turns, self._state.turn))
         if step.kind in ERASES:
             self.archive.erase_below(step.state.next_id)
             self.first_unsent = 0
@@ -317,7 +317,7 @@ class History:
         rebased = rebase(outcome, self._state, self.archive, self._meter)
         if rebased is None:
             return None
-        kept = handles_of(outcome.after.applied, outcome.after.named)
+        kept = handles_of(outcome.after.applied, outcome.after.named, outcome.past.turn)
         return Step("compaction", rebased, kept=kept, past=outcome.past)
 
     def attempting(self, outcome: Outcome) -> Step | None:
@@ -351,7 +351,8 @@ class History:
             **beside(now),
         )
         try:
-            state, _, _ = append(kept, since(before, self.archive, now.next_id), self._meter)
+            came = since(before, self.archive, now.next_id)
+            state = given_up_in(append(given_up_in(kept, now), came, self._meter)[0], now)
         except ProviderFormatError as error:
             raise ConversationError(f"what came since cannot follow what was there: {error}") from error
         announced = (f"the last compaction was {what}{BROKEN}",)

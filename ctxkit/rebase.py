@@ -11,7 +11,7 @@ from ctxkit.core.state import Meter, State
 from ctxkit.engine import Outcome
 from ctxkit.withdrawn import mentions_withdrawn
 
-__all__ = ["beside", "rebase", "since"]
+__all__ = ["beside", "given_up_in", "rebase", "since"]
 
 
 def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
@@ -29,6 +29,13 @@ def beside(now: State) -> dict[str, Any]:
         "system_tokens": now.system_tokens,
         "tools_tokens": now.tools_tokens,
     }
+
+
+def given_up_in(state: State, now: State) -> State:
+    """A state in which those calls are given up that are now."""
+    closed = {(each.unit, each.call): each.closed for each in now.open if each.closed}
+    calls = (replace(each, closed=closed.get((each.unit, each.call), "")) for each in state.open)
+    return replace(state, open=tuple(calls))
 
 
 def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> State | None:
@@ -55,4 +62,4 @@ def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> Stat
         pins=(*kept_pins, *(pin for pin in new_pins if pin.unit in there or pin.unit >= before.next_id)),
         **beside(now),
     )
-    return append(state, since(before, archive, now.next_id), meter)[0]
+    return given_up_in(append(state, since(before, archive, now.next_id), meter)[0], now)

@@ -145,7 +145,8 @@ def _number(given: Any) -> int | None:
 
 
 def _shown(given: Any) -> str:
-    return json.dumps(given, ensure_ascii=True, default=repr)[:60]
+    text = json.dumps(given, ensure_ascii=False, default=repr)[:60]
+    return text.encode("utf-8", "replace").decode()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import regex
 
-from ctxkit import BudgetExceededError, ContextManager
+from ctxkit import Budget, BudgetExceededError, ContextManager, MemoryStore, Session
 from ctxkit.registry import installed, strategy_of
 from tests.cases import COUNTER, SHARED, assert_order, assert_valid, load, manager, text_of, tokens
 
@@ -139,6 +139,23 @@ def test_014_under_budget_changes_nothing(kind: str) -> None:
     messages[2]["tool_calls"][0]["function"]["name"] = "changed"
     assert case["input"] == before
     assert context.prepare_sync().messages == before
+
+
+@pytest.mark.parametrize(
+    "kind", [each.kind for each in installed() if each.kind not in ("within", "first-that-fits")]
+)
+async def test_014_under_budget_changes_nothing_in_a_session_either(kind: str) -> None:
+    case, store = load("014"), MemoryStore()
+    settings = {
+        "format": case["format"],
+        "budget": Budget(window=100_000),
+        "strategy": kind,
+        "counter": COUNTER,
+    }
+    session = await Session.open("s", store, **settings)
+    await session.add(deepcopy(case["input"]))
+    assert (await session.prepare()).messages == case["input"]
+    assert (await (await Session.open("s", store, **settings)).prepare()).messages == case["input"]
 
 
 def test_016_special_token_text_is_text() -> None:

@@ -156,11 +156,17 @@ class _Stage:
                 self._keep(edit, replace(fact, said_by=self._said_by(fact)))
             case Retract(key=key, confidence=confidence, subject=subject):
                 turn, by = self._state.turn, edit.by
-                self._keep(edit, Fact(key, "", confidence, turn, by, retracted=True, subject=subject))
+                fact = Fact(key, "", confidence, turn, by, retracted=True, subject=subject)
+                self._keep(edit, replace(fact, source=self._sources_of(fact.name)))
 
     def _keep(self, edit: Edit, fact: Fact) -> None:
         self._facts.append(fact)
         self.applied.append(Applied(edit))
+
+    def _sources_of(self, name: tuple[str, str]) -> tuple[int, ...]:
+        """What all facts with a name were read out of; nothing where one of them was read out of none."""
+        sources = [fact.source for fact in (*self._state.facts, *self._facts) if fact.name == name]
+        return tuple(dict.fromkeys(id for each in sources for id in each)) if all(sources) else ()
 
     def _said_by(self, fact: Fact) -> Speaker:
         """Who said a fact: the least trusted of those that it claims and that it was taken from (P11)."""

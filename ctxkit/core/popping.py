@@ -27,12 +27,14 @@ def without(state: State, item: Item, meter: Meter) -> State:
     items = tuple(each for each in state.items if each is not item)
     unit = [each for each in items if each.unit == item.unit]
     others = tuple(call for call in state.open if call.unit != item.unit)
+    closed = {each.call: each.closed for each in state.open if each.unit == item.unit}
+    its_own = (replace(each, closed=closed.get(each.call, "")) for each in _open_in(unit, meter))
     return replace(
         state,
         items=items,
         ledger=ledger_of(items),
         turn=item.turn - 1 if opens_turn(item) else state.turn,
-        open=tuple(sorted((*others, *_open_in(unit, meter)), key=lambda call: call.unit)),
+        open=tuple(sorted((*others, *its_own), key=lambda call: call.unit)),
         pins=tuple(pin for pin in state.pins if unit or pin.unit != item.unit),
     )
 

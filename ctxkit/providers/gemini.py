@@ -315,8 +315,10 @@ def _parts(path: tuple[str | int, ...], part: Any) -> Iterator[Part]:
             yield _call_part((*path, _key(part, "functionCall"), "args"), part, args)
         case ["functionResponse"] if isinstance(response := field(part, "functionResponse"), dict):
             yield from _response_parts((*path, _key(part, "functionResponse")), part, response)
-        case ["functionCall"] if not signature_of(part):
-            return
+        case ["functionCall"] if (
+            call := call_of(part)
+        ) is not None:  # without arguments there is nothing to change
+            yield Part(path, PartKind.OPAQUE, part, "{}", call.name, call.id, sealed=PartKind.ARGUMENTS)
         case _:
             yield Part(path, PartKind.OPAQUE, part)
 

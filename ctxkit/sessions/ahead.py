@@ -18,6 +18,10 @@ MOST = 1_000
 """Entries that have not come in and are remembered; those of runs that ended before never come."""
 
 
+MOST_PLACES = 100
+"""Requests that are remembered of an entry: the newest."""
+
+
 class Ahead(dict[str, list[list[int]]]):
     """Where requests held what has not come into the session yet, by what it is recognised by: the position of the
     record of the request, the place in it, and behind which item it may be made of what the session held, 0 for none.
@@ -28,7 +32,9 @@ class Ahead(dict[str, list[list[int]]]):
         for place, each in enumerate(data.get("new", ())):
             if each.get("made") == FRESH and "key" in each:
                 behind = max((stop for _, stop in each.get("stands_for", ())), default=0)
-                self.setdefault(each["key"], []).append([position, place, behind])
+                places = self.setdefault(each["key"], [])
+                places.append([position, place, behind])
+                del places[:-MOST_PLACES]
         while len(self) > MOST:
             del self[next(iter(self))]
 
@@ -40,8 +46,8 @@ class Ahead(dict[str, list[list[int]]]):
 
     def came(self, data: Json) -> None:
         """Take in the record of what arrived."""
-        if arrived := data.get(AHEAD):
-            self._keep(lambda place: place[:2] not in arrived)
+        if arrived := {(position, place) for position, place in data.get(AHEAD, ())}:
+            self._keep(lambda place: (place[0], place[1]) not in arrived)
 
     def erased(self, id: int) -> None:
         """Take in that an item was erased, and with it what may be made of it."""

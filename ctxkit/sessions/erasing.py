@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.archive import Archive
+from ctxkit.core.items import Writer
 from ctxkit.core.marks import marked
 from ctxkit.core.profile import TELLING
 from ctxkit.history import ERASES, History
@@ -237,6 +238,7 @@ class _Taking:
         states = (history.state, *history.undoable, *history.redoable)
         self._shown = {to_bytes(item.raw) for state in states for item in state.items if item.made in TELLING}
         self._lines: set[str] = set()
+        self._keys: set[str] = set()
 
     def out_of(self, told: Json) -> bool:
         """Take it out of a record; whether anything was changed."""
@@ -264,26 +266,35 @@ class _Taking:
         for fact in facts:
             changed |= any(fact.get(name) for name in _TEXTS)
             self._lines |= {each.line for each in facts_from((fact,))}
+            self._keys.add(fact["key"])
             fact |= {name: "" for name in _TEXTS if name in fact}
         return changed
 
     def _untell(self, edits: Sequence[Any]) -> bool:
         """Take what those facts said out of what a compaction is told to have done."""
-        found = [each for each in edits if each["kind"] == "Remember" and each["detail"] in self._lines]
+        said = {"Remember": self._lines, "Retract": self._keys}
+        found = [each for each in edits if each["detail"] in said.get(each["kind"], ())]
         for each in found:
-            each["detail"] = ""
+            each |= {"detail": "", "why": ""}
         return bool(found)
 
     def _unexplain(self, step: Json, data: Json) -> bool:
-        """Take the reasons out of what was done to it, and out of what failed."""
-        edits = [each for each in data.get("edits", ()) if self._id in each["positions"]]
-        kept = [each for each in step.get("kept", ()) if any(self._id in range(*span) for span in each[1])]
-        past = step.get("past", {"turn": -1})
-        failed = past["failures"] if past["turn"] >= self._turn else ()  # as `Archive.forget_failures` does
-        changed = [_emptied_at(each, "why") for each in edits]
-        changed += [_emptied_at(each, _KEPT_WHY) for each in kept if len(each) > _KEPT_WHY]
-        changed += [_emptied_at(each, _FAILED_WHY) for each in failed]
+        """Take out why it was changed, and why compactions since its turn did what they did, or failed; as
+        `Archive.erase` and `Archive.forget_reasons` do."""
+        past = step.get("past", {"turn": -1, "failures": ()})
+        is_since = past["turn"] >= self._turn
+        edits = [each for each in data.get("edits", ()) if is_since or self._id in each["positions"]]
+        kept = [each for each in step.get("kept", ()) if len(each) > _KEPT_WHY and self._is_why_gone(each)]
+        changed = [
+            _emptied_at(each, "why") for each in (*edits, *(e for e in data.get("new", ()) if "why" in e))
+        ]
+        changed += [_emptied_at(each, _KEPT_WHY) for each in kept]
+        changed += [_emptied_at(each, _FAILED_WHY) for each in past["failures"] if is_since]
         return any([*changed, data.pop("failures", None)])
+
+    def _is_why_gone(self, kept: Sequence[Any]) -> bool:
+        turn = kept[_KEPT_TURN] if len(kept) > _KEPT_TURN else 0
+        return turn >= self._turn or any(self._id in range(*span) for span in kept[1])
 
 
 def _emptied_at(told: Any, place: Any) -> bool:
@@ -292,17 +303,17 @@ def _emptied_at(told: Any, place: Any) -> bool:
     return bool(held)
 
 
-_KEPT_WHY, _FAILED_WHY = 4, 1
-"""Where the reason stands in what `kept_json` and `past_json` write of a handle and of a failure."""
+_KEPT_WHY, _KEPT_TURN, _FAILED_WHY = 4, 5, 1
+"""Where the reason, and the turn, stand in what `kept_json` and `past_json` write of a handle and of a failure."""
 
 _TEXTS = ("key", "value", "subject", "place", "said_at")
 """What a fact says, and where that was said."""
 
 
 def _empty(contents: Sequence[Json], gone: Json) -> None:
-    """Put a stand-in in the place of what contents say; which facts they told, a digest of them, and why they
-    stood there, are said no more."""
+    """Put a stand-in in the place of what contents say; which facts they told, a digest of them, who wrote
+    them, and why they stood there, are said no more."""
     for each in contents:
         each |= {"raw": gone, "erased": True}
-        for told in ("facts", "key", "why"):
+        for told in ("facts", "key", "why", *Writer._fields):
             each.pop(told, None)

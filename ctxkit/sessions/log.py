@@ -18,6 +18,7 @@ from ctxkit.sessions.appending import append
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
 from ctxkit.sessions.erasing import erase_newest, erasure
+from ctxkit.sessions.halves import check_whole
 from ctxkit.sessions.loop_lock import LoopLock
 from ctxkit.sessions.paging import records
 from ctxkit.sessions.records import (
@@ -203,6 +204,8 @@ class Log:
             record = await self._made(make)
             if record is None:
                 return None
+            if record.kind in TAKES_OUT:
+                await check_whole(self.store, self.id)
             bodies = self._bodies(record)
             self._unsure = True
             try:

@@ -251,14 +251,11 @@ def arrived_json(told: Mapping[str, Any]) -> Iterator[Json]:
 
 def kept_json(kept: Handles) -> list[Any]:
     """What handles stand for, as JSON."""
-    return [
-        [handle, [[span.start, span.stop] for span in each.ids], *_trimmed((each.fate, each.by, each.why))]
-        for handle, each in kept
-    ]
+    return [[handle, [[span.start, span.stop] for span in each.ids], *_told(each)] for handle, each in kept]
 
 
-def _trimmed(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return texts if any(texts) else ()
+def _told(kept: Kept) -> tuple[str | int, ...]:
+    return (kept.fate, kept.by, kept.why, kept.turn) if kept.fate else ()
 
 
 def kept_from(told: Any) -> Handles:

@@ -40,7 +40,7 @@ fold would take what little there is."""
 WHOLE_SHARE = 0.5
 """Of a larger room: the newest units that fit into it stay whole."""
 
-UNUSED_SHARE = 0.4
+UNUSED_SHARE = 0.55
 """Of a larger room: when the folded units leave so much of it, more of the newest stay whole."""
 
 FOLD_SHARE = 0.4

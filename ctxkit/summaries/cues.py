@@ -127,7 +127,8 @@ _COMMANDS = _cue(
 
 
 def binds(sentence: str) -> bool:
-    """Whether it binds what comes after: an allergy, a must, a prohibition, a limit, a deadline."""
+    """Whether it binds what comes after: an allergy, a must, a prohibition, a limit, a deadline that is called
+    one."""
     return _BINDS.search(sentence) is not None
 
 

@@ -427,3 +427,63 @@ async def test_what_a_strategy_quoted_goes_too(fails: bool, requested: bool, fro
     assert [body for body in (*await store.read("s"), kept[1]) if SECRET.encode() in body] == []
     assert (await verify(store, "s")).findings == ()
     assert SECRET not in str((worker._history.archive.past, worker._history.archive.kept))
+
+
+async def test_what_is_known_of_who_said_it_goes_too() -> None:
+    store = MemoryStore()
+    session = await Session.open("s", store, **SETTINGS)
+    await session.add({"role": "user", "content": "Hello."})
+    await session.add({"role": "user", "content": "I resign."}, author="Ann Example", place="room 4471")
+    await session.pop()
+    assert [body for body in await store.read("s") if b"Ann Example" in body or b"4471" in body] == []
+    assert (await verify(store, "s")).findings == ()
+
+
+class Answering(CompressionStrategy):
+    """Drops all but the newest turn, and says for which question; remembers it, and says why."""
+
+    kind: Literal["answering"] = "answering"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        newest = view.units[-1].text
+        fact = Fact("way in", newest, source=(view.units[-1].items[-1].id,))
+        old = tuple(unit.id for unit in view.free() if unit.turn < view.current_turn)
+        return Plan.of(
+            Drop(old, f"not needed for: {newest}", self.kind), Remember(fact, f"they said: {newest}")
+        )
+
+
+@pytest.mark.parametrize("requested", [False, True], ids=["compacted", "in a request too"])
+async def test_what_a_strategy_said_elsewhere_of_it_goes_too(requested: bool) -> None:
+    store, settings = MemoryStore(), {**SETTINGS, "strategy": Answering()}
+    session = await Session.open("s", store, **settings)
+    await session.add([{"role": "user", "content": "How?"}, {"role": "assistant", "content": "Wait. " * 200}])
+    await session.add({"role": "user", "content": SECRET})
+    report = await session.compact()
+    assert SECRET in report.edits[0].why
+    if requested:
+        await session.prepare()
+    assert await session.pop() == {"role": "user", "content": SECRET}
+    kept = await store.checkpoint("s")
+    assert kept is not None
+    assert [body for body in (*await store.read("s"), kept[1]) if SECRET.encode() in body] == []
+    assert (await verify(store, "s")).findings == ()
+
+
+async def test_facts_that_were_evicted_leave_no_key_behind() -> None:
+    """`keep-key-facts` takes facts back that have no room; their keys say what they were of."""
+    store = MemoryStore()
+    budget = Budget(window=2_500, reply=100, min_gain=0, compact_at=600, aim_for=300)
+    session = await Session.open("s", store, format="openai-chat", budget=budget, strategy="keep-key-facts")
+    things = ("passport", "locker", "account", "door", "badge", "order", "ticket", "case", "parcel", "policy")
+    for number, thing in enumerate(things * 2):
+        await session.add({"role": "user", "content": f"My zanzi {thing} number is QX-{number}441{number}."})
+        await session.add({"role": "assistant", "content": f"Noted, page {number} is about the sea. " * 12})
+        await session.compact()
+    assert any(b"Retract" in body for body in await store.read("s"))
+    while await session.pop() is not None:
+        pass
+    kept = await store.checkpoint("s")
+    held = b"".join([*await store.read("s"), *([kept[1]] if kept is not None else [])])
+    assert [word for word in (b"zanzi", b"4471") if word in held] == []
+    assert (await verify(store, "s")).findings == ()

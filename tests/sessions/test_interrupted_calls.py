@@ -313,3 +313,81 @@ async def test_what_a_call_of_no_function_asks_for_is_told_too() -> None:
     with pytest.raises(KeyError):
         await session.rerun(lambda call, arguments: given.append(json.loads(arguments)) or {}["no screen"])
     assert given[0]["action"] == action
+
+
+def old_turns(count: int = 4) -> list[Entry]:
+    return [
+        {"role": ("user", "assistant")[at % 2], "content": f"Page {at}. " + "It is long. " * 100}
+        for at in range(count)
+    ]
+
+
+async def to_be_compacted(store: MemoryStore, **settings: Any) -> Session:
+    budget = {"window": 1_500, "reply": 100, "min_gain": 0}
+    session = await Session.open("s", store, format="openai-chat", budget=budget, **settings)
+    await session.add(old_turns())
+    return session
+
+
+async def test_what_is_given_up_during_a_compaction_stays_so() -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    async def ask(question: object) -> str:
+        started.set()
+        await go_on.wait()
+        return "## Facts\n- The user read some pages.\n"
+
+    session = await to_be_compacted(MemoryStore(), strategy={"kind": "summarize", "keep_turns": 1}, ask=ask)
+    await session.add(asked("openai-chat", IDS))
+    running = session.compact_in_background()
+    await started.wait()
+    await session.close_call("c1", "given up")
+    go_on.set()
+    assert (await running).compacted
+    assert [call.call.id for call in session.open_calls()] == ["c2", "c3"]
+
+
+@pytest.mark.parametrize("back", ["undo", "undo and redo"])
+async def test_going_back_opens_no_call_again(back: str) -> None:
+    session = await to_be_compacted(MemoryStore(), strategy="drop-oldest")
+    assert (await session.compact()).compacted
+    await session.add(asked("openai-chat", IDS))
+    await session.close_call("c1", "given up")
+    await session.answer("c2", "W2 is paid")
+    await session.undo()
+    if back != "undo":
+        await session.redo()
+    assert [call.call.id for call in session.open_calls()] == ["c3"]
+    told = {e["tool_call_id"]: e["content"] for e in session.messages if e["role"] == "tool"}
+    assert (told["c1"], told["c2"]) == ("given up", "W2 is paid")
+
+
+async def test_a_result_that_is_popped_opens_its_own_call_alone() -> None:
+    _, session = await interrupted()
+    await session.close_call("c1", "given up")
+    await session.answer("c2", "W2 is paid")
+    await session.pop()
+    assert [call.call.id for call in session.open_calls()] == ["c2", "c3"]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [(gemini_call("W1"), gemini_call("W2")), (gemini_call("W1", "a"), gemini_call("W2"))],
+    ids=["no ids", "one has an id"],
+)
+async def test_a_call_that_is_given_up_keeps_its_place_where_the_order_tells(
+    calls: Sequence[dict[str, Any]],
+) -> None:
+    session = await opened(MemoryStore(), "gemini")
+    await session.add([gemini_user("pay"), by_model(*calls)])
+    await session.close_call(calls[0]["functionCall"].get("id", "pay"), "given up")
+    assert await session.rerun(lambda call, given: f"paid {json.loads(given)['order']}") == 1
+    messages = (await session.prepare()).messages
+    assert violations("gemini", messages) == []
+    assert [*by_position(messages)] == [("W1", "given up"), ("W2", "paid W2")]
+    late = {"functionResponse": {**calls[0]["functionCall"], "response": {"output": "W1 is paid after all"}}}
+    late["functionResponse"].pop("args")
+    await session.add({"role": "user", "parts": [late]})
+    request = await session.prepare()
+    assert violations("gemini", request.messages) == []
+    assert "W1 is paid after all" in json.dumps(request.messages)
