@@ -34,6 +34,12 @@ class Draft:
     entries: list[Entry]
     _session: Session
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is neither delivered nor discarded, as far as the session was read: what `reply` gives for a key
+        that was used before may have reached the user already."""
+        return self._is_known()
+
     async def delivered(self) -> None:
         """It has reached the user: it is part of the conversation from now on. A second time changes nothing.
 

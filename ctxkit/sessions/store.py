@@ -87,7 +87,8 @@ class Store(Protocol):
         Cancelled, it is carried out wholly or not at all, and whatever the same store is asked next sees which.
 
         Args:
-            after: position of the last record that the writer knows; 0 for a session that is not there yet.
+            after: position of the last record that the writer knows; 0 for a session that is not there yet. No session
+                is at -1: so, without bodies, it is asked whether a key was used.
             key: names this call, a text of any characters. A key that was used before in this session writes nothing
                 and gives the position that it gave then, whatever `after` is, so that a call may be repeated when its
                 answer was lost.
@@ -174,7 +175,7 @@ def checked_id(session: str) -> str:
     """
     if not isinstance(session, str) or _ID.fullmatch(session) is None:
         raise ConfigError(
-            f"a session id is 1 to 200 letters, digits and . _ : @ + = / -, the first a letter or digit; "
+            f"a session id is 1 to 200 ASCII letters, digits and . _ : @ + = / -, the first a letter or digit; "
             f"not {session!r:.80}",
             path="session",
         )

@@ -117,6 +117,17 @@ class Logs(StoreCase):
             assert await store.read(ID) == [b"one", b"two", b"three", b"four"]
             assert await store.info(ID) == before
 
+    async def test_behind_minus_one_a_key_tells_whether_it_was_used(self) -> None:
+        async with self.opened() as store:
+            await _refused_at(store, 0, after=-1)
+            await store.append(ID, [b"one", b"two"], after=0, key="k")
+            assert await store.append(ID, [], after=-1, key="k") == 2
+            with raising(ConflictError):
+                await store.append(ID, [], after=-1, key="another")
+            with raising(ConflictError):
+                await store.append(ID, [], after=-1)
+            assert await store.read(ID) == [b"one", b"two"]
+
     async def test_appends_without_key_are_not_the_same_call(self) -> None:
         async with self.opened() as store:
             assert await store.append(ID, [b"one"], after=0, key="") == 1

@@ -338,6 +338,17 @@ async def test_an_answer_that_was_taken_back_is_not_given_again(what: str) -> No
     assert session.messages[-1]["content"] == "In Bergen."
 
 
+@pytest.mark.parametrize("end", ["delivered", "discard"])
+async def test_an_answer_of_a_key_tells_whether_it_still_waits(end: str) -> None:
+    """A webhook that comes a second time must not be answered twice."""
+    session = await told(MemoryStore())
+    first = await session.reply({"role": "assistant", "content": "In Oslo."}, key="event 1")
+    assert first.waits
+    await getattr(first, end)()
+    again = await session.reply({"role": "assistant", "content": "In Oslo."}, key="event 1")
+    assert (again.waits, again.entries) == (False, first.entries)
+
+
 async def test_an_answer_that_is_taken_back_takes_no_other_with_it() -> None:
     store = MemoryStore()
     session = await told(store)

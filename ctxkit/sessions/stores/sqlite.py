@@ -75,7 +75,8 @@ class SQLiteStore(Closing):
             limits.check(bodies, session=session, held=size)
             return self._written(connection, session, bodies, named, position) if bodies else position
 
-        return await self._file.write(work, session=session)
+        done = self._file.write if bodies else self._file.read  # nothing to write waits for no writer
+        return await done(work, session=session)
 
     def _written(
         self,
