@@ -10,6 +10,7 @@ from ctxkit.core.budget import Budget
 from ctxkit.core.items import Role
 from ctxkit.core.provider import Entry
 from ctxkit.models.question import Ask
+from ctxkit.openai_agents.carrying import Written, carrying
 from ctxkit.preparation import Preparation
 from ctxkit.sessions.handoff import handed_over
 
@@ -53,7 +54,8 @@ def fold_handoff(
             repair=True,
         )
         history, added = preparation.history, preparation.added(_said(data))
-        history.do(lambda: history.adding(added))
+        meter = history.setting.meter
+        history.do(lambda: carrying(history.adding(added), history.state, Written(), meter))
         kept = [item.raw for item in history.state.items if item.shape.role is Role.SYSTEM or item.shape.keep]
         history.announced()  # what was mended in the history is not of this
         made = await handed_over(preparation, preparation.view(history.state))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ctxkit.core.items import Item
-from ctxkit.core.marks import is_marked
 from ctxkit.core.provider import Entry
+from ctxkit.core.state import State
 from ctxkit.history import History
+from ctxkit.openai_agents.carrying import Carried, Written
+from ctxkit.openai_agents.rows import Row, is_ours
 from ctxkit.providers.openai_responses_items import OUTPUT_TYPES
 from ctxkit.providers.openai_responses_keys import Key, key_of
 
@@ -46,7 +48,7 @@ class Matching:
         as_often = sum(not newest.isdisjoint(each) for each in known.values())
         end = at[min(as_often, len(at)) - 1] + 1
         everything = set[Key]().union(*known.values())
-        others = [at for at in range(end) if keys[at] not in everything and not _is_ours(run[at])]
+        others = [at for at in range(end) if keys[at] not in everything and not is_ours(run[at])]
         if others and any(self._is_strange(keys[at]) for at in others):
             return None
         return list(run[end:])
@@ -62,6 +64,31 @@ class Matching:
             if not self._history.archive.is_erased(id):
                 found.setdefault(key, []).append(id)
         return found
+
+    def written(self, run: Sequence[Entry], rows: Callable[[State], list[Row]]) -> Written:
+        """What of a run ctxkit wrote in the session, also before its newest compactions.
+
+        Args:
+            rows: how a state is given to a model.
+
+        Raises:
+            NotLoaded: originals have to be read from the store first.
+        """
+        history, keys = self._history, {key_of(entry) for entry in run}
+        found: dict[tuple[Key, ...], Item] = {}
+        for state in (*history.redoable, *history.undoable, history.state):
+            given: dict[int, list[Key]] = {}
+            for row in rows(state):
+                if row.id < 0:
+                    given.setdefault(row.id, []).append(key_of(row.raw))
+            items = {item.id: item for item in state.items}
+            found |= {tuple(each): items[id] for id, each in given.items() if keys.issuperset(each)}
+        return Written(
+            {each: Carried(item, self._originals(item)) for each, item in found.items()}, history.state.facts
+        )
+
+    def _originals(self, item: Item) -> list[Item]:
+        return self._history.archive.items(id for span in item.stands_for for id in span)
 
     def _all(self) -> dict[int, Key]:
         """The keys of all that ever came into the session, by id."""
@@ -85,12 +112,3 @@ class Matching:
         arrived = set(self._all().values())
         stands_in = key[0] in OUTPUT_TYPES and (OUTPUT_TYPES[key[0]], key[1], "") in arrived
         return key not in arrived and not stands_in
-
-
-def _is_ours(entry: Entry) -> bool:
-    """Whether ctxkit wrote a message."""
-    match entry.get("content"):
-        case [{"text": str(text)}] | str(text):
-            return is_marked(text)
-        case _:
-            return False

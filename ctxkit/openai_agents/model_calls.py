@@ -12,7 +12,7 @@ from ctxkit.core.state import State
 from ctxkit.core.view import View
 from ctxkit.errors import OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied
-from ctxkit.openai_agents.asides import Aside, Asides
+from ctxkit.openai_agents.asides import Aside, Asides, ranges
 from ctxkit.openai_agents.matching import Matching
 from ctxkit.openai_agents.rows import Row, rows_of
 from ctxkit.preparation import Done
@@ -41,7 +41,7 @@ class ModelCalls:
         self._session = session
         self._history = session.preparation.history
         self._matching = Matching(self._history)
-        self._asides = Asides(settings, rows)
+        self._asides = Asides(settings, rows, self._history.archive)
         self._rows = rows
 
     async def sent(self, run: Sequence[Entry], *, system: str, tools: Any) -> list[Entry]:
@@ -104,21 +104,27 @@ class ModelCalls:
     async def _beside(self, run: Sequence[Entry], system: str, tools: Any) -> tuple[Ready, Outgoing]:
         """What a run holds that is not what the session does, compacted by itself."""
         erased_at, state = self._session._log.book.erased_at, self._history.state
-        aside = await self._asides.prepared(run, system=system, tools=tools)
-        entries = await self._session._log.paged(lambda: self._placed(aside, state))
+        log = self._session._log
+        written = await log.paged(lambda: self._matching.written(run, self._rows))
+        aside = await self._asides.prepared(run, written=written, system=system, tools=tools)
+        held = await log.paged(self._matching.held)
+        entries = self._placed(aside, state, held)
         done = Done(
             self._session.preparation.view(state), Selected(f"beside the session; {aside.trigger}", False)
         )
         beside = {"system": aside.state.system_tokens, "tools": aside.state.tools_tokens}
         tokens = tokens_of(entries, **beside)
-        return Ready(done, (), erased_at), Outgoing(entries, aside.state.system, aside.state.tools, tokens)
+        kept = tuple(each for each in aside.handles(held) if each[0] not in self._history.archive.kept)
+        return Ready(done, (), erased_at), Outgoing(
+            entries, aside.state.system, aside.state.tools, tokens, kept
+        )
 
-    def _placed(self, aside: Aside, state: State) -> list[Going]:
+    def _placed(self, aside: Aside, state: State, held: Mapping[Key, Sequence[int]]) -> list[Going]:
         """The entries of an aside: as the session's own where they are, else as what they are beside it.
 
         What was made of several goes with each of them when it is erased, and nobody can tell of which it was made.
         """
-        used, held, meter = Counter[Key](), self._matching.held(), self._history.setting.meter
+        used, meter = Counter[Key](), self._history.setting.meter
         everything = self._kept(state)
         placed: list[Going] = []
         for at, row in enumerate(aside.rows):
@@ -137,15 +143,8 @@ class ModelCalls:
 
     def _kept(self, state: State) -> tuple[range, ...]:
         """The ids of all that came into the session and was not erased, as ranges."""
-        archive, kept = self._history.archive, list[range]()
-        for id in range(archive.erased_to, state.next_id):
-            if archive.is_erased(id):
-                continue
-            if kept and kept[-1].stop == id:
-                kept[-1] = range(kept[-1].start, id + 1)
-            else:
-                kept.append(range(id, id + 1))
-        return tuple(kept)
+        archive = self._history.archive
+        return ranges(id for id in range(archive.erased_to, state.next_id) if not archive.is_erased(id))
 
     def _own(self, id: int, row: Row) -> Going:
         """An entry that the session has too, by its id; as it is, where the run has it in other bytes."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ctxkit.core.items import Item, Role
+from ctxkit.core.marks import is_marked
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import State, wire
 from ctxkit.errors import ConfigError
 from ctxkit.sessions.outgoing import Going
 
-__all__ = ["Row", "checked_limit", "dangling", "newest", "newest_rows", "rows_of", "without_tail"]
+__all__ = ["Row", "checked_limit", "dangling", "is_ours", "newest", "newest_rows", "rows_of", "without_tail"]
 
 T = TypeVar("T")
 
@@ -115,3 +116,12 @@ def dangling(state: State) -> tuple[int, ...]:
 
 def _is_reasoning(item: Item | None) -> bool:
     return item is not None and item.shape.role is Role.REASONING
+
+
+def is_ours(entry: Entry) -> bool:
+    """Whether ctxkit wrote a message."""
+    match entry.get("content"):
+        case [{"text": str(text)}] | str(text):
+            return is_marked(text)
+        case _:
+            return False

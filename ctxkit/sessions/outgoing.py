@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ctxkit.archive import Handles
 from ctxkit.core.items import Item
 from ctxkit.core.provider import Entry
 from ctxkit.preparation import Done
@@ -57,12 +58,14 @@ class Outgoing:
         entries: in wire order.
         system, tools: what goes along with them.
         tokens: sizes by region.
+        kept: what handles stand for that a compaction of these entries alone wrote.
     """
 
     entries: Sequence[Going]
     system: Any = None
     tools: Any = None
     tokens: Mapping[str, int] = field(default_factory=dict)
+    kept: Handles = ()
 
 
 @dataclass(frozen=True, slots=True)

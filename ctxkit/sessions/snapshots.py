@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxkit.core.edits import Failure
@@ -111,10 +111,13 @@ class Snapshots:
             NotLoaded: originals have to be read first.
         """
         state = ready.done.view.state
-        data = _told(ready.done, ready.wrong, outgoing)
-        if self.wanted and ready.erased_at == self._log.book.erased_at:
+        step, data = self._history.sending(state), _told(ready.done, ready.wrong, outgoing)
+        is_whole = ready.erased_at == self._log.book.erased_at
+        if self.wanted and is_whole:
             data |= self._held(state, outgoing)
-        return Record("request", at, self._history.sending(state), data if self.wanted else {})
+        if outgoing is not None and is_whole:
+            step = replace(step, kept=outgoing.kept)
+        return Record("request", at, step, data if self.wanted else {})
 
     def _held(self, state: State, outgoing: Outgoing | None) -> Json:
         """What a request holds: its entries, what goes along with them, its seal."""
