@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxkit.cli.outputs import json_line, say, warn
 from ctxkit.cli.render import Style
-from ctxkit.cli.session_store import PART, is_part, tell_part
+from ctxkit.cli.session_store import TOLD, WHOLE, part_of, tell_part
 from ctxkit.cli.session_view import (
     FEW,
     difference_lines,
@@ -72,15 +72,16 @@ def _why_options(parser: argparse.ArgumentParser) -> None:
         metavar="POSITION-or-TEXT",
         help="where a message stands in the input, or what it or a fact says",
     )
+    parser.add_argument("--all", action="store_true", help="all that say it, not only the newest")
 
 
 async def _ls(store: Store, args: argparse.Namespace) -> int:
     sessions = await store.sessions()
-    parts = {each.id for each in sessions if await is_part(store, each.id)}
+    parts = {each.id: part for each in sessions if (part := await part_of(store, each.id))}
     for line in ls_lines(sessions, parts):
         say(line)
-    if parts:
-        warn(f"where it says archived part, {PART}; --archive beside --store opens both halves as one")
+    for part in sorted({*parts.values()}):
+        warn(f"where it says {part}, {TOLD[part]}; {WHOLE}")
     return 0
 
 
@@ -160,7 +161,7 @@ async def _why(store: Store, args: argparse.Namespace) -> int:
         found = await session.why(args.wanted)
     if not found:
         raise ConversationError(f"session {args.id!r} has no message or fact {args.wanted!r:.80}")
-    for line in found_lines(found, Style.of(sys.stdout)):
+    for line in found_lines(found, args.all, Style.of(sys.stdout)):
         say(line)
     return 0
 

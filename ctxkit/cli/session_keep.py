@@ -14,7 +14,7 @@ from ctxkit.cli.inputs import opened
 from ctxkit.cli.outputs import say, warn, written
 from ctxkit.cli.render import Style, plain
 from ctxkit.cli.session_ask import Actions, add_id
-from ctxkit.cli.session_store import ARCHIVE, PART, is_part, tell_part
+from ctxkit.cli.session_store import ARCHIVE, ARCHIVED_PART, TOLD, absent_archive, part_of, tell_part
 from ctxkit.errors import ConfigError, ConversationError, SessionError, StoreError
 from ctxkit.sessions.families import family_of
 from ctxkit.sessions.halves import check_whole
@@ -98,9 +98,24 @@ async def _move(store: Store, args: argparse.Namespace) -> int:
         raise ConfigError(f"--archive is missing; it may be in ${ARCHIVE}")
     if not args.minutes >= 0:
         raise ConfigError(f"--minutes takes a number, 0 or more, not {args.minutes}")
-    for id in await store.move_idle():
+    absent = absent_archive(args)
+    try:
+        moved = await store.move_idle()
+    finally:
+        if absent is not None and absent.exists():
+            warn(f"there was no file {plain(absent, 2_000)}: the archive was begun there")
+    for id in moved:
         say(f"{plain(id)}: moved to the archive")
+    if not moved:
+        say(f"nothing was moved: {_nothing(args.minutes)} is in the archive, or another process is moving it")
+        if absent is not None and not absent.exists():
+            warn(f"there is no file {plain(absent, 2_000)}; what is moved first makes it")
     return 0
+
+
+def _nothing(minutes: float) -> str:
+    """What was to be moved."""
+    return f"all that nobody wrote to for {minutes:g} minutes" if minutes else "all there is"
 
 
 def _transferred(done: Transferred, what: str) -> str:
@@ -204,7 +219,7 @@ async def _verify(store: Store, args: argparse.Namespace) -> int:
     for id in await _ids(store, args):
         done = await verify(store, id)
         found += bool(done.findings)
-        part = f"; {PART}" if await is_part(store, id) else ""
+        part = f"; {TOLD[ARCHIVED_PART]}" if await part_of(store, id) == ARCHIVED_PART else ""
         say(f"{style.bold(plain(id))}  {_verdict(done, style)}{part}")
         for each in done.findings:
             at = f"position {each.position}: " if each.position else ""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import base64
 import os
+from collections.abc import Awaitable
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -13,12 +14,24 @@ from ctxkit.cli.outputs import warn
 from ctxkit.cli.render import plain
 from ctxkit.errors import ConfigError, SessionError
 from ctxkit.secrets import masked, secrets_in
-from ctxkit.sessions.halves import is_archived
+from ctxkit.sessions.halves import is_archived, is_hot_half
 from ctxkit.sessions.store import Store
 from ctxkit.sessions.stores import open_store
 from ctxkit.sessions.stores.tiered import TieredStore
 
-__all__ = ["ARCHIVE", "PART", "add_store", "hidden", "is_part", "opened", "said", "tell_part"]
+__all__ = [
+    "ARCHIVE",
+    "ARCHIVED_PART",
+    "TOLD",
+    "WHOLE",
+    "absent_archive",
+    "add_store",
+    "hidden",
+    "opened",
+    "part_of",
+    "said",
+    "tell_part",
+]
 
 STORE, ARCHIVE, KEY = "CTXKIT_STORE", "CTXKIT_ARCHIVE", "CTXKIT_KEY"
 """Environment variables for what is not given as an option."""
@@ -29,7 +42,16 @@ MAKES = {"import": (STORE, ARCHIVE), "move": (ARCHIVE,)}
 IDLE_MINUTES = 30.0
 """Minutes without a write after which `move` moves a session."""
 
-PART = "this is the archived part, which may be older than the session"
+ARCHIVED_PART, HOT_PART = "archived part", "hot part"
+"""What a store may have of a session that is in two."""
+
+TOLD = {
+    ARCHIVED_PART: "this is the archived part, which may be older than the session",
+    HOT_PART: "the rest is in an archive",
+}
+"""What is said of each."""
+
+WHOLE = "--archive beside --store opens both halves as one"
 
 
 def add_store(parser: argparse.ArgumentParser, action: str) -> None:
@@ -81,6 +103,13 @@ def _half(address: str, makes: bool) -> Store:
     return store
 
 
+def absent_archive(args: argparse.Namespace) -> Path | None:
+    """The file of the archive if it is not there; None if it is, and for an archive on a server."""
+    archive = _archive(args)
+    file = Path(_path(archive))
+    return file if archive and "://" not in archive and not file.exists() else None
+
+
 def _path(address: str) -> str:
     return address.removeprefix("sqlite:")
 
@@ -97,21 +126,28 @@ def _archive(args: argparse.Namespace) -> str:
     return os.environ.get(ARCHIVE, "") if own else ""
 
 
-async def is_part(store: Store, id: str) -> bool:
-    """Whether what a store has of a session is its archived part, as far as the store can be asked.
+async def part_of(store: Store, id: str) -> str:
+    """Which part of a session a store has, "" for all of it, as far as the store can be asked.
 
-    One that may only be read cannot. When it is down, or the session is damaged, the action itself tells that.
+    One that may only be read cannot tell that it is an archive. When it is down, or the session is damaged, the action
+    itself tells that.
     """
+    if await _is_so(is_archived(store, id)):
+        return ARCHIVED_PART
+    return HOT_PART if await _is_so(is_hot_half(store, id)) else ""
+
+
+async def _is_so(asked: Awaitable[bool]) -> bool:
     try:
-        return await is_archived(store, id)
+        return await asked
     except SessionError:
         return False
 
 
 async def tell_part(store: Store, id: str) -> None:
-    """Say so when it is."""
-    if await is_part(store, id):
-        warn(f"{plain(id)}: {PART}; --archive beside --store opens both halves as one")
+    """Say so when it is the archived part; of the hot one nothing can be read, which the action tells."""
+    if await part_of(store, id) == ARCHIVED_PART:
+        warn(f"{plain(id)}: {TOLD[ARCHIVED_PART]}; {WHOLE}")
 
 
 def _keys(file: str | None) -> list[bytes]:

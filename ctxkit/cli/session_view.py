@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -34,11 +34,11 @@ WORDS = {
 """What kinds of entries are called."""
 
 
-def ls_lines(sessions: Sequence[SessionInfo], parts: Container[str]) -> Iterator[str]:
-    """One line a session; of those in `parts` it is the archived part."""
+def ls_lines(sessions: Sequence[SessionInfo], parts: Mapping[str, str]) -> Iterator[str]:
+    """One line a session; of those in `parts` it is that part."""
     width = max((len(each.id) for each in sessions), default=0)
     for each in sessions:
-        part = "  archived part" if each.id in parts else ""
+        part = f"  {parts[each.id]}" if each.id in parts else ""
         yield f"{plain(each.id):{width}}  {each.position:>9,} records  {_size(each.size):>9}  {_time(each.touched)}{part}"
 
 
@@ -186,8 +186,17 @@ def _change(group: Sequence[Difference]) -> str:
     return f"{before:,} -> {after:,} tokens" if before and after else f"{before or after:,} tokens"
 
 
-def found_lines(found: Sequence[Whereabouts], style: Style) -> Iterator[str]:
-    """Where each of them is, and why."""
+def found_lines(found: Sequence[Whereabouts], everything: bool, style: Style) -> Iterator[str]:
+    """Where each of them is, and why; of many messages the newest, and of many facts."""
+    for what in ("message", "fact"):
+        alike = [each for each in found if each.what == what]
+        shown = alike if everything else alike[-FEW:]
+        if len(shown) < len(alike):
+            yield f"the last {FEW} of {len(alike):,} {what}s that say it (--all)"
+        yield from _found(shown, style)
+
+
+def _found(found: Sequence[Whereabouts], style: Style) -> Iterator[str]:
     for each in found:
         name = f"messages[{each.name}]" if each.what == "message" else f"fact {said(each.name)}"
         at = f", record {each.record}" if each.record else ""

@@ -49,7 +49,7 @@ class CtxkitSession(Closing):
     It is opened when it is first used, and may be shared by runs, tasks and event loops as far as its store may be.
 
     Args:
-        session_id: 1 to 200 letters, digits and `._:@+=/-`.
+        session_id: 1 to 200 ASCII letters, digits and `._:@+=/-`.
         store: where it is kept, or the address of it, "sqlite:chats.db" for instance; without one in memory, as long
             as this object lives. A store that is opened here is closed by `close`.
         session_settings: the SDK's, or a table of them; its `limit` holds for reads that name none.

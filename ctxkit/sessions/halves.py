@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from ctxkit.errors import ConflictError, SessionError, SplitSessionError, StoreError
+from ctxkit.errors import SessionError, SplitSessionError, StoreError
+from ctxkit.sessions.appending import is_used
 from ctxkit.sessions.store import Store
 
-__all__ = ["ARCHIVED", "MOVED", "OF_ARCHIVE", "check_whole", "half_in", "is_archived", "moved_from"]
+__all__ = [
+    "ARCHIVED",
+    "MOVED",
+    "OF_ARCHIVE",
+    "check_whole",
+    "half_in",
+    "is_archived",
+    "is_hot_half",
+    "moved_from",
+]
 
 MOVED = b"\xfe"
 """What stands in the hot store for a record whose bytes are in the archive. No UTF-8 has this byte; a record that begins
@@ -21,12 +31,16 @@ OF_ARCHIVE = "what was archived of it, which may be older than the session"
 
 
 async def is_archived(store: Store, session: str) -> bool:
-    """Whether what a store has of a session is what was moved there; nothing is written to find that out."""
+    """Whether what a store has of a session is what was moved there."""
+    return await is_used(store, session, ARCHIVED)
+
+
+async def is_hot_half(store: Store, session: str) -> bool:
+    """Whether what a store has of a session are marks in the place of what was moved, as far as its first record says."""
     try:
-        # nothing can be written behind -1, so only a key that was used gives a position
-        return await store.append(session, [], after=-1, key=ARCHIVED) > 0
-    except ConflictError:
-        return False
+        return await store.read(session, upto=1) == [MOVED]
+    except SplitSessionError:
+        return True
 
 
 def half_in(session: str, has: str) -> SplitSessionError:
@@ -65,12 +79,10 @@ async def check_whole(store: Store, session: str) -> None:
         StoreError: the store cannot be reached.
     """
     try:
-        marked = await store.read(session, upto=1) == [MOVED]
-        archived = await is_archived(store, session)
+        archived = await is_archived(store, session)  # this needs no key to what the records say
+        marked = not archived and await is_hot_half(store, session)
     except StoreError:
         raise
-    except SplitSessionError:
-        marked, archived = True, False
     except SessionError:
         return
     if marked or archived:

@@ -14,7 +14,7 @@ from ctxkit.archive import NotLoaded
 from ctxkit.core.provider import Provider
 from ctxkit.errors import ConfigError, ConflictError, CtxkitError, SessionError, StoreError
 from ctxkit.history import History
-from ctxkit.sessions.appending import append
+from ctxkit.sessions.appending import append, is_used
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
 from ctxkit.sessions.erasing import erase_newest, erasure
@@ -201,7 +201,12 @@ class Log:
         attempt, own = 0, checked_key(key) or uuid.uuid4().hex
         while True:
             await self.finish_erasing()
-            record = await self._made(make)
+            try:
+                record = await self._made(make)
+            except CtxkitError:
+                if not key or not await is_used(self.store, self.id, key):
+                    raise
+                return None  # it was written before, and could not be again
             if record is None:
                 return None
             if record.kind in TAKES_OUT:

@@ -58,7 +58,7 @@ class Session(Recalled):
         """A session as it is in the store; one that is not there yet begins with the first thing written to it.
 
         Args:
-            id: 1 to 200 letters, digits and `._:@+=/-`.
+            id: 1 to 200 ASCII letters, digits and `._:@+=/-`.
             store: where it is kept, or the address of it (see `open_store`); a store that is opened here is closed
                 with the session.
             background: compact beside the conversation while a request still fits its budget, instead of before it.

@@ -11,7 +11,7 @@ changed, left out, moved or added is found, and so is a file that ends too soon.
 new chain: it tells accidents, and who keeps the last hash elsewhere can tell the rest.
 
 Checkpoints, keys of calls and leases are no part of it: a checkpoint is made again from the log, the others are of
-use for hours.
+use for hours. So a call that had a key and is repeated after an import counts again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Any, BinaryIO
 from ctxkit.errors import ConflictError, ConversationError, SessionError, StoreError
 from ctxkit.sessions.appending import append
 from ctxkit.sessions.halves import MOVED, check_whole, moved_from
-from ctxkit.sessions.paging import PAGE, bodies
-from ctxkit.sessions.records import MALFORMED, from_bytes, to_bytes
+from ctxkit.sessions.paging import PAGE, bodies, record
+from ctxkit.sessions.records import MALFORMED, from_bytes, to_bytes, told_in
 from ctxkit.sessions.store import Store, checked_id
 from ctxkit.sessions.stores.base import is_there, wholly
 
@@ -57,14 +57,18 @@ class Transferred:
 async def export_log(store: Store, session: str, file: BinaryIO) -> Transferred:
     """Write the log of a session to a file, as far as it has come when this begins.
 
+    Nothing is written of one whose first record cannot be read. Others are written as they are: what is damaged too.
+
     Raises:
         ConversationError: there is no such session.
+        SessionError: its first record is none: it is encrypted, perhaps, and the store was opened without a key.
         SplitSessionError: the bytes of a record are in another store.
         StoreError: the store cannot be reached.
     """
     info = await store.info(checked_id(session))
     if info is None:
         raise ConversationError(f"there is no session {session!r}")
+    await record(store, session, 1)
     head = {"ctxkit": "session", "v": VERSION, "session": session, "records": info.position}
     file.write(to_bytes(head) + b"\n")
     chain = _first(head)
@@ -87,14 +91,16 @@ async def import_log(store: Store, file: BinaryIO, *, session: str = "") -> Tran
     Raises:
         ConflictError: there is a session with that id, or somebody wrote to this one before it was there as a whole;
             what is there stays.
-        SessionError: the file is none of these, it ends too soon, or something in it was changed; nothing is written.
+        SessionError: the file is none of these, it ends too soon, something in it was changed, or its first record is
+            none, encrypted perhaps; nothing is written.
         SplitSessionError: the store has a half of a session with that id; nothing is written.
         SessionLimitError, StoreError: the store did not take it; nothing of it is kept, or the error says that a part
             may be.
     """
     reading = _Reading(file)
-    for _ in reading.bodies():
-        pass
+    for position, body in enumerate(reading.bodies(), 1):
+        if position == 1:
+            _check_first(body, reading.session)
     wanted = checked_id(session or reading.session)
     await check_whole(store, wanted)
     file.seek(0)
@@ -108,6 +114,21 @@ async def import_log(store: Store, file: BinaryIO, *, session: str = "") -> Tran
         await writing.take_back(error)
         raise
     return Transferred(wanted, reading.records, reading.chain)
+
+
+def _check_first(body: bytes, session: str) -> None:
+    """Refuse a log whose first record is none.
+
+    Raises:
+        SessionError: as `told_in` raises it.
+    """
+    try:
+        told_in(body, session=session, position=1)
+    except SessionError as error:
+        raise SessionError(
+            f"the file holds no log that can be read; export it again where it can be: {error}",
+            session=session,
+        ) from error
 
 
 class _Writing:

@@ -84,6 +84,8 @@ async def _read(store: Store, session: str) -> tuple[int, list[Finding]]:
         raise
     except SessionError:  # one that the store does not give out: it was damaged there, or has another key
         return await _one_by_one(store, session)
+    if count > 1 and len(findings) == count:
+        return count, [_none_legible(findings)]
     if info is not None and (info.position != count or info.size < size):
         told = f"the store says {info.position} records of {info.size} bytes, and has {count} of {size}"
         findings.append(Finding(0, told))
@@ -109,7 +111,12 @@ async def _one_by_one(store: Store, session: str) -> tuple[int, list[Finding]]:
             findings.append(Finding(position, str(error)))
         else:
             findings += _legible(session, position, held[0])
-    return last, findings
+    return last, [_none_legible(findings)] if last > 1 and len(findings) == last else findings
+
+
+def _none_legible(findings: list[Finding]) -> Finding:
+    """What is said once when the same is wrong with every record: the key, most often."""
+    return Finding(0, f"none of its {len(findings):,} records can be read; {findings[0].message}")
 
 
 def _legible(session: str, position: int, body: bytes) -> list[Finding]:

@@ -358,11 +358,20 @@ def test_an_encrypted_store_needs_its_key(
     file.write_text("".join(base64.b64encode(key).decode() + "\n" for key in keys))
     assert run("verify", "--key-file", str(file))[0] == 0
     assert run("show", "shop/7")[0] == 3
+    out = tmp_path / "log.jsonl"
+    for words in (("export", "shop/7"), ("export", "shop/7", "-o", str(out))):
+        code, told, err = run(*words)
+        assert (code, told) == (3, "")
+        assert "perhaps it is encrypted" in err
+    assert not out.exists()
+    code, told, err = run("verify")
+    assert (code, err.count("\n")) == (1, 1)
+    assert told.startswith("shop/7  1 wrong: ")
     monkeypatch.setenv("CTXKIT_KEY", base64.b64encode(keys[1]).decode())
     assert run("show", "shop/7")[0] == 0
     monkeypatch.setenv("CTXKIT_KEY", base64.b64encode(keys[0]).decode())
-    code, out, err = run("show", "shop/7")
-    assert (code, out) == (3, "")
+    code, told, err = run("show", "shop/7")
+    assert (code, told) == (3, "")
     assert base64.b64encode(keys[0]).decode() not in err
     monkeypatch.setenv("CTXKIT_KEY", "no key")
     assert run("show", "shop/7")[2] == "ctxkit: $CTXKIT_KEY holds no keys in base64, one a line\n"
@@ -487,3 +496,34 @@ def test_an_address_with_a_slip_is_told_as_one(run: Run, tmp_path: Path) -> None
         assert code == 2
         assert "did you mean sqlite:?" in err
     assert not list(tmp_path.glob("*a.db"))
+
+
+def test_why_tells_the_newest_of_many_and_all_when_asked(run: Run, address: str) -> None:
+    async def fill() -> None:
+        async with SQLiteStore(address.removeprefix("sqlite:")) as store:
+            session = await Session.open("s", store, format="openai-chat", budget={"window": 9_000})
+            for number in range(10):
+                await session.add({"role": "user", "content": f"{number}: the boiler"})
+                await session.remember(f"part {number}", "of the boiler")
+
+    asyncio.run(fill())
+    code, out, _ = run("why", "s", "boiler")
+    names = [line.split("  ")[0] for line in out.splitlines() if not line.startswith("  ")]
+    assert code == 0
+    assert names == [
+        "the last 8 of 10 messages that say it (--all)",
+        *(f"messages[{number}]" for number in range(2, 10)),
+        "the last 8 of 10 facts that say it (--all)",
+        *(f"fact part {number}" for number in range(2, 10)),
+    ]
+    names = [
+        line.split("  ")[0] for line in run("why", "s", "boiler", "--all")[1].splitlines() if line[0] != " "
+    ]
+    assert names == [*(f"messages[{at}]" for at in range(10)), *(f"fact part {at}" for at in range(10))]
+    assert "--all" not in run("why", "s", "7: the boiler")[1]
+
+
+def test_an_id_that_is_none_is_told_which_letters_it_may_have(run: Run, positions: list[int]) -> None:
+    code, out, err = run("show", "größe")
+    assert (code, out) == (2, "")
+    assert "1 to 200 ASCII letters, digits and" in err

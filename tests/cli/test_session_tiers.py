@@ -157,13 +157,20 @@ def test_the_hot_store_alone_says_where_the_bytes_are(run: Run, tiers: Tiers, tm
     assert code == 1
     assert "in an archive" in err
     assert "not encrypted with any of these keys" not in err
-    assert run("ls", *hot)[:1] == (0,)
+    code, out, err = run("ls", *hot)
+    assert code == 0
+    assert out.endswith("  hot part\n")
+    assert err == (
+        "ctxkit: where it says hot part, the rest is in an archive; "
+        "--archive beside --store opens both halves as one\n"
+    )
+    assert not out.split()[3].startswith("-")
 
 
 def test_both_are_one_store(run: Run, tiers: Tiers) -> None:
     code, out, err = run("ls", *tiers.both)
     assert (code, out.split()[:3], err) == (0, ["chat", "3", "records"], "")
-    assert "archived" not in out
+    assert "part" not in out
     assert "2 messages" in run("show", "chat", *tiers.both)[1]
     assert run("verify", *tiers.both)[1].startswith("chat  all right: 3 records")
     assert "record 2" in run("why", "chat", "sesame", *tiers.both)[1]
@@ -180,11 +187,12 @@ def test_rm_deletes_from_both(run: Run, tiers: Tiers) -> None:
 
 
 def test_move_needs_no_key_and_moves_what_is_idle(run: Run, tiers: Tiers) -> None:
-    both = tiers.both[:4]
-    assert run("move", *both) == (0, "", "")  # nobody wrote for half an hour, by default
-    assert run("move", "--minutes", "60", *both) == (0, "", "")
+    both, there = tiers.both[:4], "is in the archive, or another process is moving it\n"
+    for minutes, of in ((), "30"), (("--minutes", "60.5"), "60.5"):
+        told = f"nothing was moved: all that nobody wrote to for {of} minutes {there}"
+        assert run("move", *minutes, *both) == (0, told, "")
     assert run("move", "--minutes", "0", *both) == (0, "chat: moved to the archive\n", "")
-    assert run("move", "--minutes", "0", *both) == (0, "", "")
+    assert run("move", "--minutes", "0", *both) == (0, f"nothing was moved: all there is {there}", "")
     assert run("verify", *tiers.half("archive"))[1].startswith("chat  all right: 3 records")
     assert tiers.shown() == BOTH
 
@@ -194,8 +202,27 @@ def test_move_makes_the_archive(run: Run, tiers: Tiers, tmp_path: Path) -> None:
     asyncio.run(_begun(hot))
     anew = tmp_path / "anew.db"
     assert run("ls", "--store", hot, "--archive", str(anew))[2] == f"ctxkit: store: there is no file {anew}\n"
-    assert run("move", "--minutes", "0", "--store", hot, "--archive", str(anew))[0] == 0
+    code, out, err = run("move", "--store", hot, "--archive", str(anew))
+    assert (code, out.split(":")[0]) == (0, "nothing was moved")
+    assert err == f"ctxkit: there is no file {anew}; what is moved first makes it\n"
+    assert not anew.exists()
+    assert run("move", "--minutes", "0", "--store", hot, "--archive", str(anew)) == (
+        0,
+        "a: moved to the archive\n",
+        f"ctxkit: there was no file {anew}: the archive was begun there\n",
+    )
+    assert run("move", "--store", hot, "--archive", str(anew))[2] == ""
     assert run("ls", "--store", str(anew))[1].endswith("archived part\n")
+
+
+def test_an_archive_with_a_slip_in_its_name_is_told(run: Run, tiers: Tiers, tmp_path: Path) -> None:
+    wrong = tmp_path / "achrive.db"
+    code, out, err = run("move", "--minutes", "0", "--store", tiers.hot, "--archive", str(wrong))
+    assert (code, out) == (3, "")
+    begun, lacks = err.splitlines()
+    assert begun == f"ctxkit: there was no file {wrong}: the archive was begun there"
+    assert lacks == "ctxkit: the archive lacks record 1 of session 'chat'"
+    assert tiers.shown() == BOTH
 
 
 async def _begun(path: str) -> None:

@@ -6,8 +6,20 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ctxkit import ConfigError, EncryptedStore, Limits, MemoryStore, SessionError, SQLiteStore, Store
+from ctxkit import (
+    ConfigError,
+    EncryptedStore,
+    Limits,
+    MemoryStore,
+    SessionError,
+    SQLiteStore,
+    Store,
+    TieredStore,
+)
+from ctxkit.sessions.halves import MOVED
 from ctxkit.sessions.stores.encrypted import OVERHEAD
 from ctxkit.testing import StoreSuite
 
@@ -117,3 +129,43 @@ def test_a_key_is_not_shown() -> None:
     key = os.urandom(32)
     store = EncryptedStore(MemoryStore(), key)
     assert repr(key)[2:12] not in f"{store!r}{vars(store)}"
+
+
+async def test_sizes_are_those_of_what_was_given_wherever_it_is() -> None:
+    hot, archive = MemoryStore(), MemoryStore()
+    tiers = TieredStore(hot, archive, idle_s=0.0)
+    store = EncryptedStore(tiers, KEY)
+    await store.append("s", [b"x" * 50, b"y" * 30, b""], after=0)
+    assert await _size(store) == 80
+    assert await tiers.move_idle() == ["s"]
+    assert await _size(store) == await _size(EncryptedStore(archive, KEY)) == 80
+    assert await _size(EncryptedStore(hot, KEY)) == 3  # of marks, as without a key
+    await store.append("s", [b"z"], after=3)
+    assert await _size(store) == 81
+    assert 0 <= await _size(EncryptedStore(hot, KEY)) <= 4
+
+
+async def _size(store: Store) -> int:
+    """Of the only session, which is told alike in both ways."""
+    (listed,) = await store.sessions()
+    info = await store.info("s")
+    assert info == listed
+    return listed.size
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=9), st.integers(0, 9))
+async def test_a_size_is_never_negative_nor_too_large(sizes: list[int], moved: int) -> None:
+    inner = MemoryStore()
+    await EncryptedStore(inner, KEY).append("s", [b"x" * size for size in sizes], after=0)
+    marks = range(1, min(moved, len(sizes)) + 1)
+    await inner.rewrite("s", dict.fromkeys(marks, MOVED))
+    told = await _size(EncryptedStore(inner, KEY))
+    assert 0 <= told <= len(marks) + sum(sizes[len(marks) :])
+    if len(marks) in (0, len(sizes)):
+        assert told == len(marks) + sum(sizes[len(marks) :])
+
+
+async def test_a_size_of_what_was_never_encrypted_is_none_below_zero() -> None:
+    inner = MemoryStore()
+    await inner.append("s", [b""] * 3, after=0)
+    assert await _size(EncryptedStore(inner, KEY)) == 0

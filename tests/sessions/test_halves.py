@@ -103,7 +103,7 @@ async def _finished(store: Store) -> None:
 
 async def _imported(store: Store) -> None:
     other, file = MemoryStore(), io.BytesIO()
-    await other.append("s", [b'{"v":1}'], after=0)
+    await other.append("s", [b'{"v":1,"kind":"session","at":0}'], after=0)
     await export_log(other, "s", file)
     file.seek(0)
     await import_log(store, file)
@@ -151,13 +151,22 @@ async def test_a_sweep_tells_of_it_and_does_the_others(tiers: Tiers, which: str)
 
 @pytest.mark.parametrize("what", ["pop", "clear", "retain_structure"])
 async def test_nothing_is_erased_in_the_archive_alone(tiers: Tiers, what: str) -> None:
-    session = await Session.open("s", tiers.half("archive"), **SETTINGS)
+    session, before = await Session.open("s", tiers.half("archive"), **SETTINGS), await _contents(tiers)
     with pytest.raises(SplitSessionError):
         await getattr(session, what)()
+    assert await _contents(tiers) == before
     assert [each["content"] for each in await tiers.shown()] == [
         "I am allergic to sesame.",
         "I sit on the aisle.",
     ]
+
+
+async def test_an_archive_is_known_without_its_key(tiers: Tiers) -> None:
+    pytest.importorskip("cryptography")
+    before = await _contents(tiers)
+    with pytest.raises(SplitSessionError):
+        await delete(EncryptedStore(tiers.archive, b"w" * 32), "s")
+    assert await _contents(tiers) == before
 
 
 async def test_both_together_do_it_all(tiers: Tiers) -> None:

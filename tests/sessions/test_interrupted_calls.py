@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit import ConversationError, MemoryStore, Session
+from ctxkit import ConversationError, MemoryStore, ProviderFormatError, Session
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import OpenCall
 from ctxkit.sessions.stores.sqlite import SQLiteStore
@@ -391,3 +391,15 @@ async def test_a_call_that_is_given_up_keeps_its_place_where_the_order_tells(
     request = await session.prepare()
     assert violations("gemini", request.messages) == []
     assert "W1 is paid after all" in json.dumps(request.messages)
+
+
+async def test_a_result_that_is_added_again_with_its_key_is_there_once() -> None:
+    """Without ids it would answer no call any more."""
+    session = await opened(MemoryStore(), "gemini")
+    told = {"functionResponse": {"name": "pay", "response": {"output": "paid"}}}
+    await session.add([gemini_user("pay"), by_model(gemini_call("W1"))])
+    for _ in range(2):
+        await session.add({"role": "user", "parts": [told]}, key="event 1")
+    assert len(session.messages) == 3
+    with pytest.raises(ProviderFormatError, match="answers no call"):
+        await session.add({"role": "user", "parts": [told]}, key="event 2")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit import (
+    ConfigError,
     ConflictError,
     Limits,
     MemoryStore,
@@ -30,9 +31,9 @@ from tests.sessions.failing import Failing, Meeting
 
 DAY = 86_400.0
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": {"window": 4_000, "reply": 200}}
-CALLS = 20
-"""One more than a move of one session makes."""
-COPIED = 10
+CALLS = 25
+"""One more than a move of one session makes, which compares once more when something was rewritten meanwhile."""
+COPIED = 11
 """Calls after which a move has copied the records."""
 
 
@@ -537,3 +538,15 @@ async def test_whatever_moves_it_reads_as_if_nothing_did(steps: Sequence[tuple[s
             await hot.delete("s")
         assert await store.read("s") == model
         assert await store.read("s", after=size, upto=size + 2) == model[size : size + 2]
+
+
+async def test_one_store_under_two_names_is_no_archive_of_itself(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    store = TieredStore(
+        SQLiteStore(tmp_path / "a.db"), SQLiteStore(tmp_path / "sub" / ".." / "a.db"), idle_s=-1.0
+    )
+    async with store:
+        await store.append("s", [b"one", b"two"], after=0)
+        with pytest.raises(ConfigError, match="both are one store, under two names"):
+            await store.move_idle()
+        assert await store.read("s") == [b"one", b"two"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import io
 import json
 from collections.abc import Sequence
@@ -17,24 +18,31 @@ from ctxkit import (
     Budget,
     ConflictError,
     ConversationError,
+    EncryptedStore,
     Limits,
     MemoryStore,
     Session,
     SessionError,
     SessionLimitError,
+    Store,
     StoreError,
 )
 from ctxkit.sessions import appending
 from ctxkit.sessions.halves import ARCHIVED, MOVED
+from ctxkit.sessions.records import to_bytes
 from ctxkit.sessions.transfer import export_log, import_log
+
+KEY = bytes(range(32))
+
+FIRST = b'{"v":1,"kind":"session","at":1.5,"data":{"format":"openai-chat"}}'
+"""The record that every log begins with; what comes behind it may be anything."""
 
 BODIES = st.lists(
     st.one_of(
         st.binary(max_size=40).filter(lambda body: body != MOVED), st.text(max_size=40).map(str.encode)
     ),
-    min_size=1,
     max_size=8,
-)
+).map(lambda bodies: [FIRST, *bodies])
 
 
 async def filled(bodies: list[bytes], store: MemoryStore | None = None) -> MemoryStore:
@@ -43,7 +51,7 @@ async def filled(bodies: list[bytes], store: MemoryStore | None = None) -> Memor
     return store
 
 
-async def exported(store: MemoryStore, session: str = "s") -> bytes:
+async def exported(store: Store, session: str = "s") -> bytes:
     file = io.BytesIO()
     await export_log(store, session, file)
     return file.getvalue()
@@ -98,7 +106,7 @@ def lines(file: bytes) -> list[bytes]:
         (lambda each: [each[0], *each[2:]], "line 2 of the file does not follow what is before it"),
         (lambda each: [each[0], each[2], each[1], *each[3:]], "line 2 of the file does not follow"),
         (
-            lambda each: [each[0], each[1].replace(b"one", b"One"), *each[2:]],
+            lambda each: [each[0], each[1].replace(b"chat", b"Chat"), *each[2:]],
             "line 2 of the file does not follow",
         ),
         (
@@ -117,7 +125,7 @@ def lines(file: bytes) -> list[bytes]:
 )
 def test_what_is_wrong_is_told_and_nothing_is_written(change: Any, told: str) -> None:
     async def run() -> None:
-        file = lines(await exported(await filled([b"one", b"two", b"three"])))
+        file = lines(await exported(await filled([FIRST, b"two", b"three"])))
         store = MemoryStore()
         with pytest.raises(SessionError, match=told):
             await import_log(store, io.BytesIO(b"".join(change(file))))
@@ -128,33 +136,33 @@ def test_what_is_wrong_is_told_and_nothing_is_written(change: Any, told: str) ->
 
 def test_a_record_of_text_is_readable_and_another_is_base64() -> None:
     async def run() -> None:
-        head, text, binary, end = map(
-            json.loads, lines(await exported(await filled(["é".encode(), b"\xff"])))
+        head, _, text, binary, end = map(
+            json.loads, lines(await exported(await filled([FIRST, "é".encode(), b"\xff"])))
         )
-        assert head == {"ctxkit": "session", "v": 1, "session": "s", "records": 2}
-        assert (text["position"], text["body"]) == (1, "é")
+        assert head == {"ctxkit": "session", "v": 1, "session": "s", "records": 3}
+        assert (text["position"], text["body"]) == (2, "é")
         assert base64.b64decode(binary["base64"]) == b"\xff"
-        assert end == {"end": 2, "chain": binary["chain"]}
+        assert end == {"end": 3, "chain": binary["chain"]}
 
     asyncio.run(run())
 
 
 def test_a_session_that_is_there_is_not_written_over() -> None:
     async def run() -> None:
-        file = await exported(await filled([b"one"]))
+        file = await exported(await filled([FIRST]))
         store = await filled([b"another"])
         with pytest.raises(ConflictError):
             await import_log(store, io.BytesIO(file))
         assert await store.read("s") == [b"another"]
         await import_log(store, io.BytesIO(file), session="beside")
-        assert await store.read("beside") == [b"one"]
+        assert await store.read("beside") == [FIRST]
 
     asyncio.run(run())
 
 
 def test_what_the_store_does_not_take_leaves_nothing_behind() -> None:
     async def run() -> None:
-        file = await exported(await filled([b"x" * 100] * 100))
+        file = await exported(await filled([FIRST, *[b"x" * 100] * 100]))
         store = MemoryStore(limits=Limits(session=8_000))
         with pytest.raises(SessionLimitError):
             await import_log(store, io.BytesIO(file))
@@ -164,7 +172,7 @@ def test_what_the_store_does_not_take_leaves_nothing_behind() -> None:
 
 
 PAGES = 3
-BODIES_OF_PAGES = [b"%d" % number for number in range(150)]
+BODIES_OF_PAGES = [FIRST, *(b"%d" % number for number in range(149))]
 """Three pages of an import."""
 
 
@@ -284,7 +292,7 @@ def test_what_somebody_wrote_behind_half_an_import_stays() -> None:
 @pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 100_000, b'{"v":1e999}', b"\xff", b"9" * 5_000])
 def test_json_that_nobody_can_read_is_told(line: bytes) -> None:
     async def run() -> None:
-        head, *_ = lines(await exported(await filled([b"one"])))
+        head, *_ = lines(await exported(await filled([FIRST])))
         for number, file in enumerate([line + b"\n", head + line + b"\n"], 1):
             with pytest.raises(SessionError, match=f"line {number} of the file cannot be read"):
                 await imported(file)
@@ -314,5 +322,69 @@ def test_a_session_goes_on_in_another_store() -> None:
         assert (await moved.request(moved.position)).messages == request.messages
         await moved.add({"role": "assistant", "content": "Now."})
         assert moved.position == session.position + 1
+
+    asyncio.run(run())
+
+
+def test_ciphertext_is_not_exported_nor_imported() -> None:
+    """Neither by who has no key, nor what an older ctxkit exported so."""
+
+    async def run() -> None:
+        inner, file = MemoryStore(), io.BytesIO()
+        whole = EncryptedStore(inner, KEY)
+        await whole.append("s", [FIRST, b"two"], after=0)
+        with pytest.raises(SessionError, match=r"record 1 of session 's'.*it is encrypted.*--key-file"):
+            await export_log(inner, "s", file)
+        with pytest.raises(SessionError, match="not encrypted with any of these keys"):
+            await export_log(EncryptedStore(inner, bytes(32)), "s", file)
+        assert file.getvalue() == b""
+        store = MemoryStore()
+        for sealed in (_file(*await inner.read("s")), _file(b"\x80", FIRST)):
+            with pytest.raises(
+                SessionError, match="export it again where it can be: record 1 of session 's'"
+            ):
+                await import_log(store, io.BytesIO(sealed))
+            assert await store.sessions() == []
+        await import_log(store, io.BytesIO(await exported(whole)))
+        assert await store.read("s") == [FIRST, b"two"]
+
+    pytest.importorskip("cryptography")
+    asyncio.run(run())
+
+
+def _file(*bodies: bytes) -> bytes:
+    """What an export without any look at the records would have written."""
+    head = {"ctxkit": "session", "v": 1, "session": "s", "records": len(bodies)}
+    chain = hashlib.sha256(to_bytes(head)).hexdigest()
+    told: list[dict[str, Any]] = [head]
+    for position, body in enumerate(bodies, 1):
+        chain = hashlib.sha256(bytes.fromhex(chain) + body).hexdigest()
+        told.append({"position": position, "base64": base64.b64encode(body).decode(), "chain": chain})
+    return b"".join(to_bytes(each) + b"\n" for each in [*told, {"end": len(bodies), "chain": chain}])
+
+
+def test_a_damaged_log_is_exported_as_it_is_if_it_begins_as_one() -> None:
+    async def run() -> None:
+        bodies = [FIRST, b"{", b"\x01\x00\xff", b""]
+        assert await (await imported(await exported(await filled(bodies)))).read("s") == bodies
+        with pytest.raises(SessionError, match="record 1 of session 's' cannot be read"):
+            await exported(await filled([b"{", FIRST]))
+
+    asyncio.run(run())
+
+
+def test_keys_of_calls_are_no_part_of_it() -> None:
+    """As the guide says."""
+
+    async def run() -> None:
+        settings: dict[str, Any] = {"format": "openai-chat", "budget": Budget(window=8_000)}
+        store = MemoryStore()
+        session = await Session.open("s", store, **settings)
+        for _ in range(2):
+            await session.add({"role": "user", "content": "Hi"}, key="one")
+        assert len(session.messages) == 1
+        copy = await Session.open("s", await imported(await exported(store)), **settings)
+        await copy.add({"role": "user", "content": "Hi"}, key="one")
+        assert len(copy.messages) == 2
 
     asyncio.run(run())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Budget, ConversationError, MemoryStore, Session
+from ctxkit import Budget, ConversationError, EncryptedStore, MemoryStore, Session, Store
 from ctxkit.sessions.stored import stored
 from ctxkit.sessions.verifying import Verified, verify
 from tests.sessions.failing import interrupted
@@ -17,7 +17,7 @@ from tests.sessions.failing import interrupted
 SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": Budget(window=900, reply=100, min_gain=0)}
 
 
-async def written(store: MemoryStore) -> Session:
+async def written(store: Store) -> Session:
     session = await Session.open("s", store, **SETTINGS)
     for number in range(30):
         await session.add({"role": "user", "content": f"{number}: where is the order W{number:07}?"})
@@ -148,3 +148,34 @@ def test_an_erasure_that_a_crash_interrupted(what: str) -> None:
 def test_a_session_that_is_not_there() -> None:
     with pytest.raises(ConversationError, match="there is no session 'nobody'"):
         asyncio.run(verify(MemoryStore(), "nobody"))
+
+
+@pytest.mark.parametrize("other", [None, bytes(32)], ids=["no key", "another key"])
+def test_what_is_wrong_with_every_record_is_said_once(other: bytes | None) -> None:
+    pytest.importorskip("cryptography")
+
+    async def run() -> Verified:
+        inner = MemoryStore()
+        await written(EncryptedStore(inner, bytes(range(32))))
+        return await verify(EncryptedStore(inner, other) if other else inner, "s")
+
+    found = asyncio.run(run())
+    (finding,) = found.findings
+    assert found.records > 30
+    assert finding.position == 0
+    assert finding.message.startswith(
+        f"none of its {found.records} records can be read; record 1 of session 's' "
+    )
+    assert ("any of these keys" if other else "EncryptedStore with its keys") in finding.message
+
+
+def test_of_two_keys_each_record_that_has_another_is_told() -> None:
+    pytest.importorskip("cryptography")
+
+    async def run() -> Verified:
+        inner, old, new = MemoryStore(), bytes(32), bytes(range(32))
+        await EncryptedStore(inner, old).append("s", [b"{}"] * 2, after=0)
+        await EncryptedStore(inner, [new, old]).append("s", [b'{"v":1,"kind":"erased","at":1}'] * 2, after=2)
+        return await verify(EncryptedStore(inner, new), "s")
+
+    assert [each.position for each in asyncio.run(run()).findings] == [1, 2]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from math import ceil
 from typing import TYPE_CHECKING
 
 from ctxkit.errors import ConfigError, SessionError
@@ -130,8 +131,14 @@ class EncryptedStore(Closing):
 
 
 def _plain(info: SessionInfo) -> SessionInfo:
-    """With the size of what was given to be kept."""
-    return replace(info, size=info.size - info.position * OVERHEAD)
+    """With the size of what was given to be kept; of a hot half perhaps less.
+
+    That has marks among its records, of which nobody knows how many there are: as many as there have to be at least,
+    so that all of them are of what was moved as a whole.
+    """
+    lacking = info.position * OVERHEAD - info.size
+    marks = min(max(ceil(lacking / (OVERHEAD - len(MOVED))), 0), info.position)
+    return replace(info, size=max(info.size - (info.position - marks) * OVERHEAD, 0))
 
 
 def _bound(session: str, place: str) -> bytes:

@@ -19,6 +19,10 @@ __all__ = ["TieredStore"]
 PAGE = 500
 """Records that are moved at once."""
 
+LOOKS = 20
+"""Times that a move compares the two stores before it leaves records to a later one; each time but the first somebody
+rewrote them just then, or the archive does not keep what it is given."""
+
 MOVING, MOVING_S = "move", 600.0
 """Lease in the archive of whoever moves a session, and its seconds. A `delete` takes it away; a hot store that loses the
 session does not, which is how the two are told apart."""
@@ -103,6 +107,8 @@ class TieredStore(Closing):
         try:
             if not await self._archive.lease(session, MOVING, holder, MOVING_S):
                 return False
+            if not await self._hot.lease(session, MOVING, "nobody", 0.0):
+                raise ConfigError(f"{self!r}: both are one store, under two names", path="archive")
             moved = await self._emptied(session)
             if await self._deleted(session):
                 await self._archive.delete(session)
@@ -126,20 +132,26 @@ class TieredStore(Closing):
             return False
 
     async def _marked(self, session: str, first: int, last: int) -> bool:
-        """Leave marks for these records if the archive has them as they are; if not, it gets them, and no more is done.
+        """Leave marks for these records once both stores were found to have the same; whether it came to that.
+
+        What the archive has otherwise it gets from the hot store, and both are looked at again: it may have been
+        rewritten between the look and the write, and then the archive got old bytes. The next look finds them: the hot
+        store has what was rewritten, since only a move leaves marks, and one moves at a time.
 
         The archive is read first and `rewrite` goes to the archive last: whatever is rewritten at any moment is seen
         here, or it reaches the archive after the marks were left.
         """
-        kept = await self._archive.read(session, after=first - 1, upto=last)
-        page = await self._hot.read(session, after=first - 1, upto=last)
-        there = {at: _body(body) for at, body in enumerate(page, first) if body != MOVED}
-        stale = {at: body for at, body in there.items() if kept[at - first : at - first + 1] != [body]}
-        if stale:
+        for _ in range(LOOKS):
+            kept = await self._archive.read(session, after=first - 1, upto=last)
+            page = await self._hot.read(session, after=first - 1, upto=last)
+            there = {at: _body(body) for at, body in enumerate(page, first) if body != MOVED}
+            stale = {at: body for at, body in there.items() if kept[at - first : at - first + 1] != [body]}
+            if not stale:
+                if there:
+                    await self._hot.rewrite(session, dict.fromkeys(there, MOVED))
+                return True
             await self._archive.rewrite(session, stale)
-        elif there:
-            await self._hot.rewrite(session, dict.fromkeys(there, MOVED))
-        return not stale
+        return False
 
     async def _copied(self, session: str) -> int:
         """The position up to which the archive has the session now."""
@@ -237,10 +249,11 @@ class TieredStore(Closing):
 
         The hot store is what is read, and it changes last, at once: so when anything fails, what was not done is
         still to be seen in the log, and is done by who does it again. For that it gets the records back that are
-        in the archive alone, unless all of them are: then the archive changes at once.
+        in the archive alone, unless all of them are: then the archive changes at once. It keeps them until the next
+        move, so that a process that moves the session at the same moment still has them to compare with.
 
-        Only a process that moves the session at the same moment may put old bytes into the archive again; they are
-        rewritten once more for that, and by the next move when that fails.
+        Only such a process may put old bytes into the archive again. They are rewritten once more for that, by that
+        process too, and by the next move when both fail.
         """
         await self._revive(session)
         head = await self._hot.info(session)
@@ -252,10 +265,9 @@ class TieredStore(Closing):
         moved = await self._marks_among(session, bodies)
         if len(moved) < len(bodies):
             await self._fetched(session, moved)
-        upto = await self._rewrite_archive(session, bodies)
+        await self._rewrite_archive(session, bodies)
         if len(moved) < len(bodies):
-            held = {at: MOVED if at <= upto else _hot_body(body) for at, body in bodies.items()}
-            await self._hot.rewrite(session, held)
+            await self._hot.rewrite(session, {at: _hot_body(body) for at, body in bodies.items()})
             await self._rewrite_archive(session, bodies)
 
     async def _fetched(self, session: str, moved: Sequence[int]) -> None:
@@ -274,14 +286,12 @@ class TieredStore(Closing):
             found += [at for at, body in zip(page, held, strict=False) if body == MOVED]
         return found
 
-    async def _rewrite_archive(self, session: str, bodies: Mapping[int, bytes]) -> int:
-        """The position up to which the archive has the session; so far these records are rewritten there."""
+    async def _rewrite_archive(self, session: str, bodies: Mapping[int, bytes]) -> None:
+        """Rewrite those of the records that the archive has by now."""
         held = await self._archive.info(session)
-        if held is None:
-            return 0
-        there = {at: body for at, body in bodies.items() if at <= held.position}
-        await self._archive.rewrite(session, there)
-        return held.position
+        if held is not None:
+            there = {at: body for at, body in bodies.items() if at <= held.position}
+            await self._archive.rewrite(session, there)
 
     async def delete(self, session: str) -> None:
         await self._hot.delete(session)
@@ -336,7 +346,7 @@ def _body(held: bytes) -> bytes:
 
 
 def _joined(hot: SessionInfo | None, archive: SessionInfo | None) -> SessionInfo | None:
-    """What there is to know of a session in one or both; while it is moved its size may be told too large."""
+    """What there is to know of a session in one or both; while it is in both its size may be told too large."""
     if hot is None or archive is None:
         return hot or archive
-    return replace(hot, size=hot.size - archive.position * len(MOVED) + archive.size)
+    return replace(hot, size=max(hot.size - archive.position * len(MOVED), 0) + archive.size)
