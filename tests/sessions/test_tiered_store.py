@@ -333,7 +333,7 @@ async def _laid_out(layout: str, clock: MovingClock) -> tuple[MemoryStore, Memor
     await whole.append("s", early, after=0)
     await whole.save_checkpoint("s", 3, b"secret checkpoint")
     if layout == "copied":
-        broken = Failing(hot, 5, after=False)
+        broken = Failing(hot, 6, after=False)
         with pytest.raises(StoreError):
             await TieredStore(broken, archive, idle_s=0.0, clock=clock).move_idle()
         assert await hot.read("s") == await archive.read("s") == bodies
