@@ -254,7 +254,7 @@ async def test_an_erasure_that_broke_is_finished_by_both_alone() -> None:
     swept = await sweep(tiers.archive)
     assert "in two stores" in swept.failed["s"]
     assert (await sweep(tiers.whole)).finished == ["s"]
-    assert b"4711" not in b"".join([*await tiers.hot.read("s"), *await tiers.archive.read("s")])
+    assert b"code is 4711" not in b"".join([*await tiers.hot.read("s"), *await tiers.archive.read("s")])
 
 
 async def _clear_unfinished(log: Log) -> None:
