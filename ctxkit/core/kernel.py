@@ -157,15 +157,18 @@ class _Stage:
             case Retract(key=key, confidence=confidence, subject=subject):
                 turn, by = self._state.turn, edit.by
                 fact = Fact(key, "", confidence, turn, by, retracted=True, subject=subject)
-                self._keep(edit, replace(fact, source=self._sources_of(fact.name)))
+                self._keep(edit, replace(fact, source=self._sources_of(fact)))
 
     def _keep(self, edit: Edit, fact: Fact) -> None:
         self._facts.append(fact)
         self.applied.append(Applied(edit))
 
-    def _sources_of(self, name: tuple[str, str]) -> tuple[int, ...]:
-        """What all facts with a name were read out of; nothing where one of them was read out of none."""
-        sources = [fact.source for fact in (*self._state.facts, *self._facts) if fact.name == name]
+    def _sources_of(self, back: Fact) -> tuple[int, ...]:
+        """What all facts that are taken back were read out of; nothing where one of them was read out of none. A
+        strategy takes back what there is: the key of anything else might tell what was erased."""
+        sources = [fact.source for fact in (*self._state.facts, *self._facts) if fact.name == back.name]
+        if not sources and back.by != USER:
+            raise PlanRejected([f"there is no fact {back.key!r:.80} to take back"])
         return tuple(dict.fromkeys(id for each in sources for id in each)) if all(sources) else ()
 
     def _said_by(self, fact: Fact) -> Speaker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.core.items import Call, Result
@@ -13,13 +13,11 @@ from ctxkit.core.pairing import OpenCalls, named
 from ctxkit.core.provider import Entry, Provider
 from ctxkit.core.state import OpenCall, State
 from ctxkit.errors import ConversationError
-from ctxkit.history import Step
 
 __all__ = [
     "Asked",
     "answering",
     "asked",
-    "dropped",
     "first_results",
     "is_told_by_order",
     "none_open",
@@ -81,12 +79,6 @@ def is_told_by_order(state: State, call: OpenCall) -> bool:
     """Whether a call of the step has no id, so that results are told apart by their order."""
     unit = (item for item in state.items if item.unit == call.unit)
     return any(each.id is None for item in unit for each in item.shape.calls)
-
-
-def dropped(step: Step, call: OpenCall) -> Step:
-    """The step that brings the result of a call which counts as dropped then: what comes for it later is a note."""
-    state = replace(step.state, lost=(*step.state.lost, call.call))
-    return replace(step, state=state)
 
 
 def none_open(name: str, session: str) -> ConversationError:

@@ -145,8 +145,7 @@ class Session(Recalled):
 
     def _items(self, added: Added, at: float, data: Mapping[str, Any] | None = None) -> Record:
         """The record of what is added, less results that were there before."""
-        state = self._history.state
-        open_now = [*(each.call.id for each in state.open), *(each.id for each in state.lost)]
+        open_now = [each.call.id for each in self._history.state.open]
         entries, repeated = first_results(
             added.entries, open_now, self._log.book.answered, self.preparation.provider
         )
@@ -296,12 +295,9 @@ class Session(Recalled):
             raise calls.none_open(call, self.id)
         return asked
 
-    def _answering(self, call: OpenCall, text: str, at: float, *, given_up: bool = False) -> Record:
+    def _answering(self, call: OpenCall, text: str, at: float) -> Record:
         entry = calls.answering(self._history.state, call, text, self.preparation.provider)
-        record = self._items(self.preparation.added(entry), at)
-        if given_up and record.step is not None:
-            return replace(record, step=calls.dropped(record.step, call))
-        return record
+        return self._items(self.preparation.added(entry), at)
 
     async def _answer(self, asked: Asked, text: str) -> bool:
         """Add the result of this very call; whether it was still open."""
@@ -339,7 +335,7 @@ class Session(Recalled):
         """Give up on an open call: on the wire it has the stand-in result `text` from now on.
 
         A result that comes all the same takes its place. Where calls of its step have no ids, only their order tells
-        whose a result is: there `text` is its result for good, and one that comes later is kept as a note.
+        whose a result is: there `text` is its result for good, and one that comes later is refused as any second one.
 
         Raises:
             ConversationError: no such call is open.
@@ -349,7 +345,7 @@ class Session(Recalled):
         def made(at: float) -> Record | None:
             given_up = self._asked(call).call
             if calls.is_told_by_order(self._history.state, given_up):
-                return self._answering(given_up, text, at, given_up=True)
+                return self._answering(given_up, text, at)
             name = given_up.call.id or given_up.call.name
             return recorded(self._history.editing(Close(name, text, by=USER)), at)
 

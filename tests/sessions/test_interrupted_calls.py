@@ -385,12 +385,48 @@ async def test_a_call_that_is_given_up_keeps_its_place_where_the_order_tells(
     messages = (await session.prepare()).messages
     assert violations("gemini", messages) == []
     assert [*by_position(messages)] == [("W1", "given up"), ("W2", "paid W2")]
-    late = {"functionResponse": {**calls[0]["functionCall"], "response": {"output": "W1 is paid after all"}}}
-    late["functionResponse"].pop("args")
-    await session.add({"role": "user", "parts": [late]})
-    request = await session.prepare()
-    assert violations("gemini", request.messages) == []
-    assert "W1 is paid after all" in json.dumps(request.messages)
+    assert session.open_calls() == []
+    late = {"name": "pay", "response": {"output": "W1 is paid after all"}}
+    with pytest.raises(ProviderFormatError, match="answers no call that waits"):
+        await session.add({"role": "user", "parts": [{"functionResponse": late}]})
+
+
+@pytest.mark.parametrize("back", ["undo", "undo and redo", "a compaction meanwhile"])
+async def test_what_is_given_up_without_an_id_stays_so_too(back: str) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    async def ask(question: object) -> str:
+        started.set()
+        await go_on.wait()
+        return "## Facts\n- The user read some pages.\n"
+
+    budget = {"window": 1_500, "reply": 100, "min_gain": 0}
+    strategy = {"kind": "summarize", "keep_turns": 1} if back.startswith("a") else "drop-oldest"
+    session = await Session.open(
+        "s", MemoryStore(), format="gemini", budget=budget, strategy=strategy, ask=ask
+    )
+    for entry in old_turns():
+        role = entry["role"].replace("assistant", "model")
+        await session.add({"role": role, "parts": [{"text": entry["content"]}]})
+    calls = [gemini_user("pay"), by_model(gemini_call("W1"), gemini_call("W2"))]
+    if back.startswith("a"):
+        await session.add(calls)
+        running = session.compact_in_background()
+        await started.wait()
+    else:
+        assert (await session.compact()).compacted
+        await session.add(calls)
+    await session.close_call("pay", "given up")
+    await session.answer("pay", "paid W2")
+    go_on.set()
+    if back.startswith("a"):
+        assert (await running).compacted
+    else:
+        await session.undo()
+    if back.endswith("redo"):
+        await session.redo()
+    assert session.open_calls() == []
+    assert [*by_position(session.messages)] == [("W1", "given up"), ("W2", "paid W2")]
 
 
 async def test_a_result_that_is_added_again_with_its_key_is_there_once() -> None:

@@ -462,7 +462,9 @@ async def test_what_could_not_be_erased_in_the_archive_is_found_and_finished(wha
     assert [each for each in (await verify(store, "s")).findings if "is still there" in each.message]
     assert await (await Session.open("s", store, **SETTINGS)).finish_erasures()
     logs = [each._logs["s"] for each in (hot, archive)]
-    assert b"code is 4711" not in b"".join(body for log in logs for body in (*log.bodies, *log.checkpoints.values()))
+    assert b"code is 4711" not in b"".join(
+        body for log in logs for body in (*log.bodies, *log.checkpoints.values())
+    )
     assert (await verify(store, "s")).findings == ()
 
 
