@@ -117,8 +117,7 @@ class WideMachine(SessionMachine):
     def run_again(self, session: Session, words: str) -> None:
         """All calls are run that wait, older ones too."""
         waiting = [call.call.id for call in session.open_calls()]
-        made = [call for entry in self.arrived for call in entry.get("tool_calls") or ()]
-
+        made = [call for entry in self.arrived if entry for call in entry.get("tool_calls") or ()]
         asked = [{"id": call["id"], "given": call["function"]["arguments"]} for call in made]
 
         async def tool(call: OpenCall, given: str) -> str:
