@@ -26,7 +26,6 @@ from ctxkit import (
     Remember,
     Replace,
     Retract,
-    Retract,
     Services,
     Shorten,
     Strip,
