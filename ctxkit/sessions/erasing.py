@@ -221,9 +221,10 @@ async def _before_it(log: Log, first: int, arrived: Json, gone: Json) -> dict[in
 class _Taking:
     """Takes an item out of the records behind the one that it arrived with, in their order.
 
-    What stands for it goes with it, and the reasons that strategies gave since, which may quote it; and facts that were read out of it go, unless another item that they were read
-    out of is still there: out of what was remembered, out of what was told of the compaction that remembered them, and
-    with every text since then that tells facts, but for those that are still shown, which were written without them.
+    What stands for it goes with it, and the reasons that strategies gave since, which may quote it. Facts that were read
+    out of it go, unless another item that they were read out of is still there: out of what was remembered, out of what
+    was told of the compaction that remembered them, and with every text since then that tells facts, but for those that
+    are still shown, which were written without them.
 
     Args:
         id, turn: of the item.

@@ -33,6 +33,14 @@ SETTINGS: dict[str, Any] = {"format": "openai-chat", "budget": Budget(window=900
 SECRET = "the code of the door is 4471-QX"
 
 
+def met_at_each_call(run: Callable[[int], Coroutine[Any, Any, bool]]) -> int:
+    """The calls at which somebody else came in between: at one after the other, until `run` says that there was none."""
+    at = 0
+    while asyncio.run(run(at)):
+        at += 1
+    return at
+
+
 async def told(store: MemoryStore) -> Session:
     session = await Session.open("s", store, **SETTINGS)
     await session.add({"role": "user", "content": "How do I get in?"})
@@ -157,10 +165,7 @@ def test_of_two_erasures_at_once_neither_brings_back_what_the_other_took_out(wha
         assert (await verify(store, "s")).findings == ()
         return True
 
-    at = 0
-    while asyncio.run(run(at)):
-        at += 1
-    assert at > 3
+    assert met_at_each_call(run) > 3
 
 
 @pytest.mark.parametrize("dies", [False, True], ids=["goes on", "dies"])
@@ -184,10 +189,7 @@ def test_no_checkpoint_keeps_what_is_taken_out_while_it_is_made(
         assert WORDS[-1] not in at_rest(store)
         return True
 
-    at = 0
-    while asyncio.run(run(at)):
-        at += 1
-    assert at > 2
+    assert met_at_each_call(run) > 2
 
 
 @pytest.mark.parametrize("what", ["verify", "finish_erasures", "sweep"])
@@ -238,10 +240,7 @@ def test_a_fork_holds_nothing_that_was_taken_out_while_it_was_read(what: str) ->
         assert (await verify(store, "t")).findings == ()
         return True
 
-    at = 0
-    while asyncio.run(run(at)):
-        at += 1
-    assert at > 1
+    assert met_at_each_call(run) > 1
 
 
 RULE = "I am allergic to ZEBRA4711. Never call me before nine."
