@@ -131,27 +131,36 @@ def trim() -> None:
 
 
 def memory() -> None:
-    """Bytes of bookkeeping."""
-    plain = list(islice(messages(), 10_001))
+    """Bytes that one more message takes: of 20,000 what 10,000 do not take, for caches of a fixed size are no
+    bookkeeping of a message."""
+    (some, some_compacted), (more, more_compacted) = _held(10_000), _held(20_000)
+    print(
+        f"memory  {(more - some) / 10_000:5.0f} bytes an item beyond the parsed JSON, "
+        f"{(more_compacted - some_compacted) / 10_000:5.0f} after a compaction"
+    )
+
+
+def _held(count: int) -> tuple[int, int]:
+    """Bytes that a manager holds for its messages beyond a copy of them: when they were added, and after a
+    compaction."""
+    first, *plain = islice(messages(), count + 1)
     context = ContextManager("openai-chat", Budget(window=WINDOW))
-    context.add(plain[:1])
+    context.add(first)
     context.prepare_sync()
     gc.collect()
     tracemalloc.start()
-    twin = copy.deepcopy(plain[1:])
+    twin = copy.deepcopy(plain)
     parsed, _ = tracemalloc.get_traced_memory()
-    context.add(plain[1:])
+    context.add(plain)
     gc.collect()
-    held = tracemalloc.get_traced_memory()[0] - parsed
+    added, _ = tracemalloc.get_traced_memory()
     context.add({"role": "user", "content": "And now?"})
     context.prepare_sync()
     gc.collect()
-    compacted = tracemalloc.get_traced_memory()[0] - parsed
+    compacted, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    print(
-        f"memory  {(held - parsed) / len(twin):5.0f} bytes an item beyond the parsed JSON, "
-        f"{(compacted - parsed) / len(twin):5.0f} after a compaction"
-    )
+    del twin
+    return added - 2 * parsed, compacted - 2 * parsed
 
 
 def hostile() -> None:
