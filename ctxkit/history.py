@@ -355,6 +355,11 @@ class History:
             state = given_up_in(append(given_up_in(kept, now), came, self._meter)[0], now)
         except ProviderFormatError as error:
             raise ConversationError(f"what came since cannot follow what was there: {error}") from error
+        changed = sorted({pin.unit for pin in now.pins if pin.by == USER} & _less_whole(state, now))
+        if changed:
+            raise ConversationError(
+                f"the compaction cannot be {what}: it changed messages{changed}, which were pinned since; unpin them first"
+            )
         announced = (f"the last compaction was {what}{BROKEN}",)
         return Step(kind, state, announced=announced)
 
@@ -464,3 +469,13 @@ def _check_tail(state: State) -> None:
             f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
             calls=waiting,
         )
+
+
+def _less_whole(state: State, now: State) -> set[int]:
+    """The units of which less is there than now: they were left out, or changed."""
+    there = {item.id: item for item in state.items}
+    return {
+        item.unit
+        for item in now.items
+        if item.id not in there or (there[item.id].edited and there[item.id].raw != item.raw)
+    }

@@ -89,7 +89,7 @@ def test_a_strategy_takes_off_its_own_pins_alone() -> None:
 
     context = manager(unpins)
     context.pin(0)
-    assert "pinned" in context.compact().failures[0].why
+    assert "a user's" in context.compact().failures[0].why
     assert context.explain()[0].fate == "pinned"
 
 
@@ -102,6 +102,68 @@ def test_a_strategy_may_not_sign_as_the_user_nor_overrule_what_users_remember() 
     text = str(context.prepare_sync().messages)
     assert "allergy: peanuts" in text
     assert "allergy: none" not in text
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Retract("rule"),
+        Remember(Fact("rule", "Nuts are fine.", must_keep=True)),
+        Remember(Fact("rule", "Nuts are fine.", confidence=0.1)),
+        Retract("meal"),
+        Remember(Fact("meal", "breakfast")),
+        Retract("colour"),
+    ],
+    ids=str,
+)
+def test_nobody_takes_back_what_others_remember_nor_puts_anything_in_the_place_of_what_must_be_kept(
+    edit: Edit,
+) -> None:
+    """A plugin that says "rule" of something of its own must not take the allergy out of every request."""
+
+    class Other(Scripted):
+        kind: str = "other"
+
+    kept = (Fact("rule", "I am allergic to nuts.", must_keep=True), Fact("colour", "blue"))
+    context = manager(lambda view: Plan.of(*map(Remember, kept)))
+    context.remember("meal", "dinner")
+    context.compact()
+    context.use(type("Other", (Other,), {"script": staticmethod(lambda view: Plan.of(edit))})())
+    report = context.compact()
+    assert [each.by for each in report.failures] == ["other"]
+    assert "another key" in report.failures[0].why
+    assert report.edits == ()
+    assert {fact.line for fact in context.facts} == {
+        "meal: dinner",
+        "rule: I am allergic to nuts.",
+        "colour: blue",
+    }
+
+
+def test_what_must_be_kept_makes_way_for_what_a_user_remembers_and_stays() -> None:
+    context = manager(lambda view: Plan.of(Remember(Fact("rule", "no nuts", must_keep=True))))
+    context.compact()
+    for said in ("Answer in French.", "Answer in German."):
+        context.remember("rule", said)
+    assert {fact.line for fact in context.facts} == {"rule: Answer in German.", "2. rule: no nuts"}
+    context.forget("rule")
+    assert {fact.line for fact in context.facts} == {"2. rule: no nuts"}
+    context.forget("2. rule")
+    assert context.facts == ()
+
+
+@pytest.mark.parametrize("edit", [Drop((0, 1)), Replace((0, 1), "in short"), Shorten(0, 0, "short")], ids=str)
+def test_a_compaction_that_changes_what_was_pinned_since_is_not_redone(edit: Edit) -> None:
+    context = manager(lambda view: Plan.of(edit))
+    context.compact()
+    context.undo()
+    context.pin(0)
+    with pytest.raises(ConversationError, match=r"messages\[0\].* pinned since; unpin"):
+        context.redo()
+    assert context.prepare_sync().messages[0] == user("question 0")
+    context.unpin(0)
+    context.redo()
+    assert context.prepare_sync().messages[0] != user("question 0")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from typing import Literal
 
 from ctxkit.core.marks import fence
@@ -23,6 +24,7 @@ __all__ = [
     "frames_of",
     "taken_back",
     "text_of",
+    "unused_number",
 ]
 
 Speaker = Literal["user", "assistant", "tool"]
@@ -152,6 +154,12 @@ def active_facts(facts: Sequence[Fact]) -> dict[tuple[str, str], Fact]:
     all others with its name. Of the `facts` of a state this takes no longer for those that are not in force any more.
     """
     return dict(_settled(facts).active)
+
+
+def unused_number(name: tuple[str, str], taken: Container[tuple[str, str]], first: int = 2) -> int:
+    """The lowest number from `first` on with which the key of a name, as in "2. rule", is not taken."""
+    subject, key = name
+    return next(number for number in count(first) if (subject, f"{number}. {key}") not in taken)
 
 
 def text_of(facts: Sequence[Fact], name: str, make: Callable[[Iterable[Fact]], str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from ctxkit.core.edits import (
@@ -20,7 +21,7 @@ from ctxkit.core.edits import (
     Unpin,
     malformed,
 )
-from ctxkit.core.facts import USER, Fact, Speaker
+from ctxkit.core.facts import USER, Fact, Speaker, active_facts, unused_number
 from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
 from ctxkit.core.items import NOBODY, Item, Role, Writer
 from ctxkit.core.pairing import named
@@ -153,15 +154,36 @@ class _Stage:
                 self._unpin(edit)
             case Remember():
                 fact = replace(edit.fact, turn=self._state.turn, by=edit.by or edit.fact.by)
+                self._make_way(fact)
                 self._keep(edit, replace(fact, said_by=self._said_by(fact)))
             case Retract(key=key, confidence=confidence, subject=subject):
                 turn, by = self._state.turn, edit.by
                 fact = Fact(key, "", confidence, turn, by, retracted=True, subject=subject)
+                self._make_way(fact)
                 self._keep(edit, replace(fact, source=self._sources_of(fact)))
 
     def _keep(self, edit: Edit, fact: Fact) -> None:
         self._facts.append(fact)
         self.applied.append(Applied(edit))
+
+    @cached_property
+    def _known_facts(self) -> dict[tuple[str, str], Fact]:
+        """The facts in force before the stage, all edits of which are somebody's alone."""
+        return active_facts(self._state.facts)
+
+    def _make_way(self, fact: Fact) -> None:
+        """What somebody else had it remember under the name of a fact: users are obeyed, but what must be kept goes on
+        under a name of its own; a strategy has to leave alone what a user said and what must be kept, and takes back
+        its own facts only."""
+        held = self._known_facts.get(fact.name)
+        if held is None or fact.by in (held.by, ""):
+            return
+        if fact.by != USER and (fact.retracted or held.must_keep or held.by == USER):
+            whose = "a user" if held.by == USER else held.by
+            raise PlanRejected([f"the fact {fact.key!r:.80} is {whose}'s; remember yours under another key"])
+        if held.must_keep and not fact.retracted:
+            number = unused_number(fact.name, self._known_facts)
+            self._facts.append(replace(held, key=f"{number}. {held.key}", turn=fact.turn))
 
     def _sources_of(self, back: Fact) -> tuple[int, ...]:
         """What all facts that are taken back were read out of; nothing where one of them was read out of none. A
@@ -184,6 +206,12 @@ class _Stage:
 
     def _unpin(self, edit: Unpin) -> None:
         """A strategy takes off its own pins alone, users take off any."""
+        pins = self._state.pins if edit.by not in (USER, "") else ()
+        own = {pin.unit for pin in pins if pin.by == edit.by}
+        for pin in pins:
+            if pin.unit in edit.units and pin.unit not in own:
+                whose = "a user" if pin.by == USER else pin.by
+                raise PlanRejected([f"the pin of unit {pin.unit} is {whose}'s, who alone takes it off"])
         kept = tuple(
             pin
             for pin in self._state.pins

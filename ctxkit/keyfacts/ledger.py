@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ctxkit.core.facts import REPEATS, Fact, active_facts, frames_of, taken_back
+from ctxkit.core.facts import REPEATS, Fact, active_facts, frames_of, taken_back, unused_number
 from ctxkit.keyfacts.finding import VITAL, Found
 from ctxkit.keyfacts.room import Room
 
@@ -201,9 +201,7 @@ class Ledger:
         held = self._active.get(fact.name)
         if held is None or (found.single and held.by == self._by and _trusted(fact, held)):
             return fact
-        number = self._numbers.get(fact.name, 2)
-        while (fact.subject, f"{number}. {fact.key}") in self._active:
-            number += 1
+        number = unused_number(fact.name, self._active, self._numbers.get(fact.name, 2))
         self._numbers[fact.name] = number
         return replace(fact, key=f"{number}. {fact.key}")
 
