@@ -76,6 +76,7 @@ def _explained(
     if changed or item.id in merged:
         return Explanation(item.id, "moved", "a result that came late stands with its call, or as a note")
     if item.unit in view.fixed:
-        by = next((pin.by for pin in view.state.pins if pin.unit == item.unit), "")
-        return Explanation(item.id, "pinned", "nothing may change it", by)
+        pin = next((pin for pin in view.state.pins if pin.unit == item.unit), None)
+        why = pin.why if pin is not None and pin.why else "nothing may change it"
+        return Explanation(item.id, "pinned", why, pin.by if pin is not None else "")
     return Explanation(item.id, "present", "as it arrived")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -120,7 +120,7 @@ class Called:
         return bool(_loaded().manager.hook.ctxkit_check_request.get_hookimpls())
 
     def facts_in(self, text: str, said_by: Speaker) -> list[Fact]:
-        """What all plugins find in a text, without what is not verbatim in it. A text that stays in a conversation is
+        """What all plugins find in a text, `by` whom, without what is not verbatim in it. A text that stays in a conversation is
         asked about at each of its compactions; plugins read it once."""
         if (text, said_by) not in self._known:
             if len(self._known) >= MOST_KNOWN:
@@ -139,7 +139,7 @@ class Called:
                     start = start if start >= 0 else text.find(fact.value)
                     if start >= 0:
                         at = start
-                        yield fact
+                        yield replace(fact, by=by)
                         continue
                 self.failures[by] = f"it returned {fact!r:.80}, which is no Fact with a value from the text"
 

@@ -200,7 +200,7 @@ class _Stage:
 
     def _pin(self, edit: Pin) -> None:
         self._known(edit.units)
-        pins = tuple(Pinned(unit, edit.until, edit.by) for unit in edit.units)
+        pins = tuple(Pinned(unit, edit.until, edit.by, edit.why) for unit in edit.units)
         self._state = replace(self._state, pins=(*self._state.pins, *pins))
         self.applied.append(Applied(edit, ids_of(item for unit in edit.units for item in self._units[unit])))
 

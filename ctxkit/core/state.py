@@ -52,11 +52,13 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A pin on a unit; it holds until a turn above `until` begins, for good when that is None."""
+    """A pin on a unit; it holds until a turn above `until` begins, for good when that is None. `why` is what whoever set
+    it said of it."""
 
     unit: int
     until: int | None
     by: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ctxkit.core.facts import REPEATS, Fact, active_facts, frames_of, taken_back, unused_number
+from ctxkit.core.facts import REPEATS, USER, Fact, active_facts, frames_of, taken_back, unused_number
 from ctxkit.keyfacts.finding import VITAL, Found
 from ctxkit.keyfacts.room import Room
 
@@ -70,6 +70,7 @@ class Ledger:
         }
         self._mentioned: dict[tuple[str, str], int] = {}
         self._numbers: dict[tuple[str, str], int] = {}
+        self._finders: dict[tuple[str, str], str] = {}
         self._costs: dict[str, int] = {}
 
     @property
@@ -158,6 +159,10 @@ class Ledger:
             del self._active[fact.name]
         return Settled(evicted=tuple((fact, "a user took back what it says") for fact in gone))
 
+    def finder_of(self, fact: Fact) -> str:
+        """The hook that found a fact which is new, "" for those that are found by rule."""
+        return self._finders.get(_sense(fact), "")
+
     def _why(self, fact: Fact) -> str:
         said = f", last said in messages[{_said_last(fact)}]" if fact.source else ""
         return f"evicted: key facts may take {self._cap} tokens, and it has the lowest priority, {fact.priority}{said}"
@@ -176,8 +181,9 @@ class Ledger:
             if self._is_taken_back(fact):
                 continue
             self._mentioned[_sense(fact)] = max(_said_last(fact), self._mentioned.get(_sense(fact), -1))
-            fact = replace(fact, by=self._by)
+            finder, fact = fact.by, replace(fact, by=self._by)
             if held is None or (fact.must_keep and not held.must_keep):
+                self._finders[_sense(fact)] = finder if finder != USER else ""
                 yield replace(each, fact=fact)
             elif held.by == self._by and not held.must_keep and _newer(fact, held):
                 yield Found(

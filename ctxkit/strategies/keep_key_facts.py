@@ -83,7 +83,7 @@ class KeepKeyFacts(CompressionStrategy):
         places = self._places(view, going, {*_sources(bound.left), *reader.secret}, most)
         unpinned = (unit for unit in going if unit not in places.pinned)
         stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going, self.kind))
-        edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled)]
+        edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled, ledger)]
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
 
@@ -153,11 +153,12 @@ def _exact(value: str) -> tuple[str, ...]:
     return tuple(each.text for each in specifics(value)) or (value,)
 
 
-def _edits(settled: Settled) -> Iterator[Edit]:
+def _edits(settled: Settled, ledger: Ledger) -> Iterator[Edit]:
     for fact, why in settled.evicted:
         yield Retract(fact.key, subject=fact.subject, why=why)
     for fact in settled.remembered:
-        yield Remember(fact, "its message may go")
+        finder = ledger.finder_of(fact)
+        yield Remember(fact, f"its message may go; found by {finder}" if finder else "its message may go")
 
 
 def _sources(facts: Iterable[Fact]) -> Iterator[int]:
