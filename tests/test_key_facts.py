@@ -271,7 +271,7 @@ def rules(*texts: str, priority: int = 6) -> list[Found]:
 
 
 def test_of_what_must_be_kept_the_first_comes_first() -> None:
-    done = ledger(cap=32).bind(rules("never do a", "never do b", "never do c"), 1_000)
+    done = ledger(cap=24).bind(rules("never do a", "never do b", "never do c"), 1_000)
     assert [each.value for each in done.remembered] == ["never do a", "never do b"]
     assert [each.value for each in done.left] == ["never do c"]
 
@@ -286,8 +286,15 @@ def test_a_share_is_left_for_what_is_vital() -> None:
 def test_one_message_cannot_fill_the_share() -> None:
     flood = [Found(fact(f"never do {n}", 1, must_keep=True, priority=6)) for n in range(100)]
     into = ledger(cap=80)
-    assert len(into.bind(flood, 1_000).remembered) == 2
+    assert len(into.bind(flood, 1_000).remembered) == 4
     assert len(into.bind(rules("never call me"), 1_000).remembered) == 1
+
+
+def test_allergies_of_one_message_may_take_all_that_there_is() -> None:
+    many = [
+        Found(fact(f"allergic to {n}", 1, must_keep=True, priority=7)) for n in ("nuts", "eggs", "soy", "milk")
+    ]
+    assert len(ledger(cap=36).bind(many, 1_000).remembered) == 4
 
 
 def test_what_must_be_kept_is_kept_once() -> None:

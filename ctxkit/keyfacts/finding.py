@@ -12,7 +12,7 @@ from ctxkit.keyfacts.statements import Statement, statements_in
 from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers, word_set
 from ctxkit.literals import words_of
 from ctxkit.summaries.cues import asks, binds, decides
-from ctxkit.summaries.prose import LONGEST, sentences
+from ctxkit.summaries.prose import LONGEST, passages, sentences
 from ctxkit.summaries.specifics import Kind, Specific, carried
 
 __all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
@@ -59,20 +59,29 @@ _EXACT = frozenset(
 
 
 def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
-    """What a user's text says that must be kept: whole sentences, verbatim.
+    """What a user's text says that must be kept: whole sentences, with the lists that they introduce, verbatim.
 
     Args:
         own: more words that make a sentence one of them; beginnings of words.
     """
     if next(duties(text, own), None) is None:
         return []
-    weighed = ((sentence, duty(sentence, own)) for sentence in sentences(text))
-    bound = [(sentence, level) for sentence, level in weighed if level]
+    bound = list(_bound(text, own))
     told = {sentence for sentence, _ in bound}
     bound += [
         (piece, duty(piece, own)) for piece in _overlong(text, own) if not any(piece in each for each in told)
     ]
     return [_rule(sentence, level) for sentence, level in islice(dict(bound).items(), MOST_RULES)]
+
+
+def _bound(text: str, own: tuple[str, ...]) -> Iterator[tuple[str, Duty]]:
+    """The sentences that bind, and how much; what stands in the list of one is not told by itself."""
+    end = 0
+    for start, sentence, whole in passages(text):
+        level = duty(sentence, own) if start >= end else Duty.NONE
+        if level:
+            end = start + len(whole)
+            yield whole, level
 
 
 def _rule(sentence: str, level: Duty) -> Found:
@@ -155,8 +164,8 @@ def _stated(statement: Statement) -> Found:
 
 
 def _binding(sentence: str) -> Found | None:
-    """The sentence of a user as a limit, a decision or a preference."""
-    if asks(sentence):
+    """The sentence of a user as a limit, a decision or a preference; a heading is none."""
+    if asks(sentence) or sentence.endswith((":", "：")):
         return None
     if binds(sentence):
         return _noted("constraint", sentence, "user", BINDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ctxkit.core.facts import REPEATS, USER, Fact, active_facts, frames_of, taken_back, unused_number
@@ -13,14 +13,12 @@ from ctxkit.keyfacts.room import Room
 
 __all__ = ["Ledger", "Settled"]
 
-RULES_SHARE = 0.5
-"""Of the cap: what musts and prohibitions may take."""
-
-VITAL_SHARE = 0.75
-"""Of the cap: what they and what is vital (allergies, the user's own words) may take together."""
+RULES_SHARE = 0.75
+"""Of the cap: what musts and prohibitions may take; what is vital (allergies, the user's own words) may take all of
+it."""
 
 MESSAGE_SHARE = 0.5
-"""Of these shares: what a single message may take, so that none fills them alone."""
+"""Of that share: what the musts and prohibitions of a single message may take, so that none fills it alone."""
 
 LONGEST_SHARE = 0.25
 """Of the cap: the longest fact that does not have to be kept."""
@@ -97,9 +95,10 @@ class Ledger:
         for held in (fact for fact in self._held() if fact.must_keep):
             of_message[held.source] += self._cost([held])
         for fact in map(self._named, self._fresh(found)):
-            share = self._cap * (VITAL_SHARE if fact.priority >= VITAL else RULES_SHARE)
+            share = self._cap * (1 if fact.priority >= VITAL else RULES_SHARE)
+            of_one = share * (1 if fact.priority >= VITAL else MESSAGE_SHARE)
             cost = self._cost([fact])
-            if taken + cost <= min(share, most) and of_message[fact.source] + cost <= share * MESSAGE_SHARE:
+            if taken + cost <= min(share, most) and of_message[fact.source] + cost <= of_one:
                 self._keep(fact)
                 remembered.append(fact)
                 taken += cost
@@ -107,6 +106,21 @@ class Ledger:
             else:
                 left.append(fact)
         return Settled(tuple(remembered), left=tuple(left))
+
+    def cost_by_item(self, settled: Settled) -> Counter[int]:
+        """What newly remembered facts take, by the item that each was read out of."""
+        costs: Counter[int] = Counter()
+        for fact in settled.remembered:
+            costs.update(dict.fromkeys(fact.source, self._cost([fact])))
+        return costs
+
+    def without(self, settled: Settled, items: Set[int]) -> Settled:
+        """The same without newly remembered facts that were read out of some items, which say them in full."""
+        kept = tuple(fact for fact in settled.remembered if not set(fact.source) <= items)
+        for fact in settled.remembered:
+            if fact not in kept:
+                del self._active[fact.name], self._said[_sense(fact)]
+        return replace(settled, remembered=kept)
 
     def settle(self, found: Iterable[Found], room: Room, used: Callable[[Fact], bool]) -> Settled:
         """Settle all others: those of higher priority are kept before lower ones, of these what newer steps used, of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -27,6 +27,9 @@ SHORTEST = 3
 
 MOST_TOLD = 8
 """Positions that a sentence in the report names."""
+
+GAP = 24
+"""Tokens of the mark that stands before a pinned message when what was there goes."""
 
 
 @dataclass
@@ -78,24 +81,27 @@ class KeepKeyFacts(CompressionStrategy):
         reader = Reader(view, services.hooks, self.must_keep, self.specifics)
         ledger = Ledger(view.state.facts, by=self.kind, cap=room.cap, count=view.count)
         withdrawn = ledger.withdraw()
-        bound = ledger.bind(reader.bound(_speaking(view.free(), going)), room.grow_to // 2)
-        most = min(room.cap, room.shrink_to - ledger.bound_tokens)
-        places = self._places(view, going, {*_sources(bound.left), *reader.secret}, most)
+        speaking = _speaking(view.free(), going)
+        bound = ledger.bind(reader.bound(speaking), room.grow_to // 2)
+        wanted = _of_items(speaking, {*_sources(bound.left), *reader.secret})
+        places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens, ledger.cost_by_item(bound))
+        bound = ledger.without(bound, {item.id for unit in places.pinned for item in unit.items})
         unpinned = (unit for unit in going if unit not in places.pinned)
         stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going, self.kind))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled, ledger)]
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
 
-    def _places(self, view: View, going: Sequence[Unit], items: set[int], most: int) -> _Places:
-        """What becomes of the units of some items that are about to go, and of those that it pinned before: the
-        oldest are pinned, as far as there is room."""
+    def _places(self, view: View, wanted: set[int], most: int, told: Mapping[int, int]) -> _Places:
+        """What becomes of units, whether or not they are about to go (the steps that come next may take more), and of
+        those that it pinned before: the oldest are pinned, as far as there is room. What is pinned need not be told as
+        facts too, which take so many tokens for each item."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
-        wanted = {unit.id for unit in going if not items.isdisjoint(item.id for item in unit.items)} | mine
         places = _Places()
-        for unit in (unit for unit in view.units if unit.id in wanted):
-            if unit.tokens <= most:
-                most -= unit.tokens
+        for unit in (unit for unit in view.units if unit.id in wanted | mine):
+            cost = unit.tokens + GAP - sum(told.get(item.id, 0) for item in unit.items)
+            if cost <= most:
+                most -= cost
                 if unit.id not in mine:
                     places.pinned.append(unit)
             else:
@@ -130,10 +136,15 @@ class KeepKeyFacts(CompressionStrategy):
             yield Failure(self.kind, f"{told}: key facts may take {room.cap} tokens", note=True)
 
 
-def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> Iterator[Unit]:
+def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> list[Unit]:
     """Units that may say what has to be kept: all that users said, and whatever else is about to go."""
     ids = {unit.id for unit in going}
-    return (unit for unit in free if unit.id in ids or any(item.shape.words for item in unit.items))
+    return [unit for unit in free if unit.id in ids or any(item.shape.words for item in unit.items)]
+
+
+def _of_items(units: Sequence[Unit], items: set[int]) -> set[int]:
+    """The ids of the units with any of these items."""
+    return {unit.id for unit in units if not items.isdisjoint(item.id for item in unit.items)}
 
 
 def _used_in(view: View, going: Sequence[Unit], kind: str) -> Callable[[Fact], bool]:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 
 from ctxkit.literals import tokens_of
 
-__all__ = ["LONGEST", "content", "is_prose", "normal", "one_line", "placed", "sentences", "stems"]
+__all__ = [
+    "LONGEST",
+    "content",
+    "is_prose",
+    "normal",
+    "one_line",
+    "passages",
+    "placed",
+    "sentences",
+    "stems",
+]
 
 LONGEST = 280
 """Characters of a sentence above which it is given in clauses; a clause that is longer still is no prose."""
@@ -23,8 +35,31 @@ _END = re.compile(
 _CLAUSE = re.compile(r"[,;:](?=\s)|[，；：]|\s[-–—](?=\s)|——")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Za-z]|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|vs|etc|approx|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov"
-    r"|Dec|Inc|Ltd|Co|Corp|e\.g|i\.e|cf|al|a\.m|p\.m|U\.S)\.\Z|^\s*\d{1,2}\.\Z"
+    r"|Dec|Inc|Ltd|Co|Corp|e\.g|i\.e|cf|al|a\.m|p\.m|o\.k|O\.K|U\.S)\.\Z|^\s*\d{1,2}\.\Z"
 )
+_OF_A_NUMBER = re.compile(r"(?:^|[\s(])(?:no|nos|nr|art|sec|para|ch|vol|pp?)\.\Z")
+"""Abbreviations that end no sentence when a number follows."""
+
+_ENDED = re.compile(r"""[.!?。！？…;；:：]["'”’」』）)\]*]*\Z""")
+_OF_CODE = re.compile(r"[>|{}\\]\Z|\A[<|{}@$]")
+"""Lines of markup, tables and code, whose ends are ends."""
+
+_INTRODUCES = re.compile(r"[:：][*_]*\Z")
+_JOINS = re.compile(
+    r"(?:[,，、(（/]|(?:^|\s)(?:to|of|the|an?|and|or|nor|with|without|for|in|on|at|by|from|before|after|until|till|unless|if|when"
+    r"|that|which|than|any|all|my|our|your|their|not|no|never|must|is|are|be|do|don['’]t|please)|[对對和与與及或在把给給被于於是的为為向从從跟])\Z",
+    re.IGNORECASE,
+)
+"""How a line ends whose sentence goes on in the next."""
+
+WRAPPED, WRAPPED_HAN = 60, 30
+"""Characters of a line from which on it was wrapped, when nothing ends it."""
+
+MOST_LISTED = 64
+"""Lines of a list that are taken along with what introduces it."""
+
+LISTED = 80
+"""Characters of the longest line of a list without bullets."""
 _HAN_RUN = re.compile(r"[㐀-䶿一-鿿]+")
 _LATIN = re.compile(r"[A-Za-z]{4,40}")
 _DIGIT = re.compile(r"\d")
@@ -133,9 +168,27 @@ _EDGES = " \t.。!！;；,，:：*_-"
 def sentences(text: str) -> Iterator[str]:
     """The sentences of prose, English or Chinese, as they stand; those above `LONGEST` characters in runs of
     clauses. Fenced code is left out, and so is what has no boundary in `LONGEST` characters. Linear time."""
-    for line in _prose_lines(text):
-        for sentence in _sentences(line):
-            yield from _in_clauses(sentence) if len(sentence) > LONGEST else (sentence,)
+    for _, line, _ in _numbered_lines(text):
+        yield from _whole_sentences(line)
+
+
+def passages(text: str) -> Iterator[tuple[int, str, str]]:
+    """The sentences of prose, those that go over the ends of lines whole: where each begins, the sentence, and the
+    sentence with the list that it introduces, all as they stand. Items of lists come by themselves too."""
+    lines = _placed_lines(text)
+    at = 0
+    while at < len(lines):
+        last = _end_of_paragraph(lines, at)
+        end = lines[last].end
+        whole = text[lines[at].start : end]
+        listed = _end_of_list(lines, last)
+        place = lines[at].start
+        for sentence in _whole_sentences(whole):
+            place = text.index(sentence, place)
+            is_last = place + len(sentence) == end
+            yield place, sentence, text[place:listed] if is_last and listed else sentence
+            place += len(sentence)
+        at = last + 1
 
 
 def placed(text: str) -> Iterator[tuple[int, int, str]]:
@@ -186,8 +239,9 @@ def stems(text: str) -> frozenset[str]:
     )
 
 
-def _prose_lines(text: str) -> Iterator[str]:
-    """The lines of a text without bullets, and without fenced code; a fence that nothing closes opens none."""
+def _numbered_lines(text: str) -> Iterator[tuple[int, str, bool]]:
+    """The lines of a text without bullets, and without fenced code, with their numbers, and whether each had a bullet;
+    a fence that nothing closes opens none."""
     lines = text.splitlines()
     fences = [at for at, line in enumerate(lines) if _FENCE.match(line)]
     code = {at for start, end in zip(fences[::2], fences[1::2], strict=False) for at in range(start, end + 1)}
@@ -195,17 +249,91 @@ def _prose_lines(text: str) -> Iterator[str]:
         line = line.strip()
         if line and at not in code:
             found = _BULLET.match(line)
-            yield line[found.end() :].strip() if found else line
+            yield at, line[found.end() :].strip() if found else line, found is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of prose without its bullet: where it begins and ends, how many lines stand before it, and whether it had
+    a bullet."""
+
+    text: str
+    start: int
+    end: int
+    number: int
+    is_item: bool
+
+
+def _placed_lines(text: str) -> list[_Line]:
+    found: list[_Line] = []
+    end = 0
+    for number, line, is_item in _numbered_lines(text):
+        start = text.index(line, end)
+        end = start + len(line)
+        found.append(_Line(line, start, end, number, is_item))
+    return found
+
+
+def _end_of_paragraph(lines: Sequence[_Line], at: int) -> int:
+    """The last of the lines over which sentences go on from one; no sentence grows above `LONGEST` by it."""
+    opened, last = lines[at].start, at
+    while last + 1 < len(lines) and _goes_on(lines[last], lines[last + 1]):
+        last += 1
+        first, *more = _sentences(lines[last].text)
+        if lines[last].start + len(first) - opened > LONGEST:
+            return last - 1
+        if more:
+            opened = lines[last].end - len(more[-1])
+    return last
+
+
+def _goes_on(line: _Line, following: _Line) -> bool:
+    """Whether the sentence at the end of a line goes on in the next."""
+    if following.number != line.number + 1 or following.is_item:
+        return False
+    if _ENDED.search(line.text) or _OF_CODE.search(line.text) or following.text[:1] in "<{}[|#@$=&/\\":
+        return False
+    if following.text[:1].islower() or _JOINS.search(line.text):
+        return True
+    return len(line.text) >= (WRAPPED_HAN if _HAN_RUN.search(line.text) else WRAPPED)
+
+
+def _end_of_list(lines: Sequence[_Line], at: int) -> int:
+    """Where the list ends that a line introduces; 0 for none."""
+    introduces = _INTRODUCES.search(lines[at].text) is not None
+    if not (introduces or _JOINS.search(lines[at].text)):
+        return 0
+    following = lines[at + 1 : at + 1 + MOST_LISTED]
+    listed = list(takewhile(lambda line: line.is_item, following))
+    if introduces and not listed:
+        short = takewhile(
+            lambda line: len(line.text) <= LISTED and not _INTRODUCES.search(line.text), following
+        )
+        listed = [line for k, line in enumerate(short, 1) if line.number == lines[at].number + k]
+    return listed[-1].end if listed else 0
+
+
+def _whole_sentences(text: str) -> Iterator[str]:
+    for sentence in _sentences(text):
+        yield from _in_clauses(sentence) if len(sentence) > LONGEST else (sentence,)
 
 
 def _sentences(line: str) -> Iterator[str]:
     start = 0
     for match in _END.finditer(line):
-        if match.group() == "." and _ABBREVIATION.search(line, max(start, match.end() - 12), match.end()):
+        if match.group() == "." and _abbreviates(line, start, match.end()):
             continue
         yield from _cut(line, start, match.end())
         start = match.end()
     yield from _cut(line, start, len(line))
+
+
+def _abbreviates(line: str, start: int, end: int) -> bool:
+    """Whether the dot before `end` is that of an abbreviation."""
+    place = max(start, end - 12)
+    if _ABBREVIATION.search(line, place, end):
+        return True
+    return _OF_A_NUMBER.search(line, place, end) is not None and line[end : end + 2].strip()[:1].isdigit()
 
 
 def _in_clauses(sentence: str) -> Iterator[str]:
