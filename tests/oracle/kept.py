@@ -135,12 +135,21 @@ def _order(old: list[Entry], new: list[Entry]) -> Iterator[str]:
 def _bare(entry: Entry) -> str:
     """An entry without its reasoning, which may go and leave what another entry is."""
     key = "parts" if "parts" in entry else "content"
-    return dump(entry | {key: [part for part in entry[key] if not _is_reasoning(part)]})
+    left = (part for part in entry[key] if not _is_reasoning(part))
+    unsigned = [{k: v for k, v in part.items() if k != _SIGNATURE} if _is_signed(part) else part for part in left]
+    return dump(entry | {key: unsigned})
 
 
 def _reasons(entry: Entry) -> bool:
     held = entry.get("parts", entry.get("content"))
-    return isinstance(held, list) and any(map(_is_reasoning, held))
+    return isinstance(held, list) and any(_is_reasoning(part) or _is_signed(part) for part in held)
+
+
+_SIGNATURE = "thoughtSignature"
+
+
+def _is_signed(part: Any) -> bool:
+    return isinstance(part, dict) and _SIGNATURE in part
 
 
 def _is_reasoning(part: Any) -> bool:
