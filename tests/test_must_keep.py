@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ctxkit import Budget, BudgetExceededError, ContextManager, hooks
 from ctxkit.keyfacts.finding import bound_by
-from ctxkit.keyfacts.words import Duty, denies, duty
+from ctxkit.keyfacts.words import Duty, denies, duty, prefers
+from ctxkit.summaries.cues import binds, decides, reports_done
 
 CHAT = "We spoke of this and that and came to no end. " * 4
 GENUINE = "I am allergic to penicillin; never give me any."
@@ -35,6 +36,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> pluggy.PluginManager:
         ("No known allergies.", Duty.VITAL),
         ("我对青霉素过敏", Duty.VITAL),
         ("我對青黴素過敏", Duty.VITAL),
+        ("I have coeliac disease", Duty.VITAL),
+        ("I am anaphylactic to bees", Duty.VITAL),
         ("我不吃牛肉", Duty.VITAL),
         ("She doesn't eat pork", Duty.VITAL),
         ("I can't have gluten", Duty.RULE),
@@ -72,6 +75,15 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> pluggy.PluginManager:
 )
 def test_words_of_duty(sentence: str, level: Duty) -> None:
     assert duty(sentence) is level
+    assert binds(sentence) or level is Duty.NONE
+
+
+def test_contractions_say_what_their_words_say() -> None:
+    assert prefers("I'd rather fly at night.")
+    assert not decides("We haven't decided on the hotel.")
+    assert decides("We've decided on the hotel.")
+    assert not reports_done("I've updated the file but the tests don't pass")
+    assert reports_done("I've updated the file and the tests pass")
 
 
 def test_words_of_ones_own_are_vital() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 
+from ctxkit.summaries.cues import RULE, VITAL
+
 __all__ = ["Duty", "denies", "duties", "duty", "prefers", "word_set"]
 
 
@@ -24,21 +26,7 @@ def _cue(english: str, chinese: str) -> str:
     return rf"(?<![A-Za-z0-9_])(?:{english})(?![A-Za-z0-9_])|{chinese}"
 
 
-_VITAL = _cue(
-    r"allerg\w{0,8}|anaphyla\w{1,7}|intoleran\w{1,5}|coeliac|celiac|epi-?pens?"
-    r"|(?:cannot|can['’]?t|can not|unable to) (?:eat|drink|tolerate|digest)"
-    r"|(?:do not|don['’]?t|does not|doesn['’]?t|never) eat",
-    "[过過]敏|不耐受|忌口|不能(?:吃|喝|碰)|(?:从|從|都|也|我|他|她|们|們)不(?:吃|喝)",
-)
-_RULE = _cue(
-    r"must(?:n['’]?t)?(?! have(?! (?:a|an|the|at|no|some|to)(?![A-Za-z]))| be (?:kidding|joking|mistaken|right|nice|a mistake|something|some mistake))|never(?! mind)|forbid\w{0,6}|forbade|prohibit\w{0,6}"
-    r"|banned|can(?:not|['’]t| not) have|no (?:\w+ ){1,3}ever|not (?:allowed|permitted)|under no circumstances?|on no account|no exceptions?|at all costs|shall not|contraindicat\w{1,6}"
-    r"|(?:do not|do n['’]?t|don['’]?t)(?! (?:really |actually |even )?(?:know|think|understand|remember|see|mind|care|believe|recall|worry|hesitate"
-    r"|have|need|feel|like|want|get it|mean)(?![A-Za-z]))",
-    r"禁止|[严嚴]禁|禁忌|必[须須]|[务務]必|(?<!要)不要(?![紧緊钱錢])|不[许許]|不[准準]|(?<![舍捨巴记記恨怪])不得(?![不已了])|[请請]勿|切勿"
-    r"|[绝絕決决]不|[绝絕][对對]不|不能(?:超[过過]|多于|少于|高于|低于|早于|晚于)"
-    r"|千万(?:别|不)|一定不|永远不|永不|从不|不可以|(?<![特区分级类个离差告性识辨判鉴派])别(?=[放加给用打买发让再把吃动删改忘碰去来取告泄提安订退])",
-)
+_VITAL, _RULE = _cue(*VITAL), _cue(*RULE)
 _ONLY_ASKS = re.compile(
     r"\W{0,3}(?:must|do|does|did|is|are|was|were|why|what|when|how|where|who|which)(?![A-Za-z]).{0,280}[?？]\W{0,3}\Z"
     r"|.{0,280}(?:为什么|是不是|是否|吗[？?。]?\Z)",
@@ -46,7 +34,7 @@ _ONLY_ASKS = re.compile(
 )
 _PREFERS = re.compile(
     _cue(
-        r"prefer\w{0,6}|(?:would|['’]d) rather|favou?rite|vegetarian|vegan|halal|kosher|gluten[- ]free"
+        r"prefer\w{0,6}|(?:would|\w{1,9}['’]d) rather|favou?rite|vegetarian|vegan|halal|kosher|gluten[- ]free"
         r"|(?:i|we) (?:really )?(?:like|love|hate|dislike)(?! to (?:know|ask|see|speak|talk))|(?:i|we) (?:do not|don['’]?t) (?:like|want)",
         "喜欢|偏好|更想|宁可|宁愿|讨厌|不想|不爱|爱吃|优先|最好|素食|吃素|清真",
     ),

@@ -28,15 +28,33 @@ def _cue(english: str, chinese: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{english})(?![A-Za-z0-9_])|{chinese}", re.IGNORECASE)
 
 
+VITAL = (
+    r"allerg\w{0,8}|anaphyla\w{1,7}|intoleran\w{1,5}|coeliac|celiac|epi-?pens?"
+    r"|(?:cannot|can['’]?t|can not|unable to) (?:eat|drink|tolerate|digest)"
+    r"|(?:do not|don['’]?t|does not|doesn['’]?t|never) eat",
+    "[过過]敏|不耐受|忌口|不能(?:吃|喝|碰)|(?:从|從|都|也|我|他|她|们|們)不(?:吃|喝)",
+)
+"""What says that something harms somebody, in English and Chinese."""
+
+RULE = (
+    r"must(?:n['’]?t)?(?! have(?! (?:a|an|the|at|no|some|to)(?![A-Za-z]))| be (?:kidding|joking|mistaken|right|nice|a mistake|something|some mistake))|never(?! mind)|forbid\w{0,6}|forbade|prohibit\w{0,6}"
+    r"|banned|can(?:not|['’]t| not) have|no (?:\w{1,20} ){1,3}ever|not (?:allowed|permitted)|under no circumstances?|on no account|no exceptions?|at all costs|shall not|contraindicat\w{1,6}"
+    r"|(?:do not|do n['’]?t|don['’]?t)(?! (?:really |actually |even )?(?:know|think|understand|remember|see|mind|care|believe|recall|worry|hesitate"
+    r"|have|need|feel|like|want|get it|mean)(?![A-Za-z]))",
+    r"禁止|[严嚴]禁|禁忌|必[须須]|[务務]必|(?<!要)不要(?![紧緊钱錢])|不[许許]|不[准準]|(?<![舍捨巴记記恨怪])不得(?![不已了])|[请請]勿|切勿"
+    r"|[绝絕決决]不|[绝絕][对對]不|不能(?:超[过過]|多于|少于|高于|低于|早于|晚于)"
+    r"|千万(?:别|不)|一定不|永远不|永不|从不|不可以|(?<![特区分级类个离差告性识辨判鉴派])别(?=[放加给用打买发让再把吃动删改忘碰去来取告泄提安订退])",
+)
+"""What says that something must be, or must not."""
+
 _BINDS = _cue(
-    r"allerg\w{1,8}|intoleran\w{1,5}|must(?:n['’]?t)?|never|always|forbid\w{0,6}|forbade|prohibit\w{0,6}|not allowed"
-    r"|contraindicat\w{1,6}|pregnan\w{1,4}|under no circumstances?|no later than|at (?:most|least)|no (?:more|less) than"
+    rf"{VITAL[0]}|{RULE[0]}|must(?:n['’]?t)?|never|always|pregnan\w{1,4}|no later than|at (?:most|least)|no (?:more|less) than"
     r"|(?:do not|don['’]t) (?:ever )?(?!know|think|worry|have|see|believe|mean|understand|need|mind|remember|recall|get|feel"
     r"|hesitate|care|want|like)\w{1,20}|(?:cannot|can['’]t|can not) (?:eat|drink|take|use|travel|fly|exceed|be|go over|afford)"
     r"|shouldn['’]t|should not|only (?:if|when|after|use)|make sure|be sure|without (?:asking|my)|deadline|keep in mind"
     r"|remember (?:that|to)|important|mandatory|required?|not exceed|has to be|have to be",
-    "过敏|忌口|禁忌|禁止|必须|务必|(?<!要)不要(?!紧)|(?<!能)不能(?!不)|不许|不准|(?<!可)不可(?!能|思)|不得(?!不)|请勿|切勿|绝不|绝对不"
-    "|千万|一定要|只能|最晚|最多|至少|不超过|截止|期限|怀孕|孕妇|始终|永远|从不|记住|牢记|重要",
+    f"{VITAL[1]}|{RULE[1]}|"
+    "(?<!要)不要(?!紧)|(?<!能)不能(?!不)|(?<!可)不可(?!能|思)|不得(?!不)|千万|一定要|只能|最晚|最多|至少|不超过|截止|期限|怀孕|孕妇|始终|永远|从不|记住|牢记|重要",
 )
 _PREFERS = _cue(
     r"prefer\w{0,6}|rather|would like|i['’]d like|i (?:want|need|like|love|hate)|we (?:want|need)|wants? to|like to|favou?rite|budget"
@@ -55,7 +73,7 @@ _COMMITS = _cue(
 _PROPOSES = _cue(
     r"should (?:we|i)|could|would you|maybe|perhaps|might|may|consider\w{0,5}|propos\w{1,5}|suggest\w{0,5}|recommend\w{0,6}|what if|how about"
     r"|options?|if|unless|whether|shall|do you want|let me know|can (?:you|we|i)|undecided|please confirm|need you to|before (?:i|we)"
-    r"|(?:not|n['’]t|never|without) (?:yet |been |quite )?(?:decided?|confirm(?:ed)?|agreed?|chosen|settled|approved?|made (?:a|the) decision)"
+    r"|(?:not|\w{1,9}n['’]t|never|without) (?:yet |been |quite )?(?:decided?|confirm(?:ed)?|agreed?|chosen|settled|approved?|made (?:a|the) decision)"
     r"|to (?:confirm|decide|approve)|until|once|pending|going to|plan(?:s|ning)? to|will be",
     "可以考虑|建议|要不|或者|也许|可能|提议|是否|如果|如何|怎么|还没|尚未|没有?决定|未定|未决|未确认|再想想|考虑一下|是不是|需要您?确认|请您?确认|打算",
 )
@@ -71,7 +89,7 @@ _DONE = _cue(
     "已(?!有|婚|知|故)|成功|(?:完成|办好|办理好|预订好|订好|修复|搞定|取消|下单|支付|退款|发货|提交|处理好|弄好|做好)了",
 )
 _NOT_DONE = _cue(
-    r"not|never|n['’]t|cannot|fail(?:ed|s|ing|ure)?|unable|unsuccessful\w{0,2}|error|without",
+    r"not|never|\w{1,9}n['’]t|cannot|fail(?:ed|s|ing|ure)?|unable|unsuccessful\w{0,2}|error|without",
     "没|未|不成功|失败|无法|不能|尚待",
 )
 _OPEN = _cue(
