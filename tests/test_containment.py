@@ -455,12 +455,17 @@ def test_a_note_waits_where_the_provider_would_refuse_it() -> None:
     context.prepare_sync()
     context.add({"role": "assistant", "content": [call]})
     context.remember("name", "Ada")
-    assert len(context.prepare_sync().messages) == 2
+    request = context.prepare_sync()
+    assert len(request.messages) == 2
+    (failure,) = request.report.failures
+    assert failure.by == "must-keep"
+    assert "'name: Ada' is not in this request" in failure.why
     result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
     context.add({"role": "assistant", "content": [result, {"type": "text", "text": "found"}]})
     context.add({"role": "user", "content": "thanks"})
-    messages = context.prepare_sync().messages
-    assert "name: Ada" in messages[-2]["content"]
+    request = context.prepare_sync()
+    assert "name: Ada" in request.messages[-2]["content"]
+    assert request.report.failures == ()
 
 
 def test_a_reserved_region_is_refused_and_an_own_one_counts() -> None:

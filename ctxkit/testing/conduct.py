@@ -6,13 +6,38 @@ import re
 from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ctxkit.core.edits import Plan
+from ctxkit.core.edits import Plan, Remember
+from ctxkit.core.facts import Fact
+from ctxkit.core.view import View
+from ctxkit.strategies.hybrid import Hybrid
+from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.testing.replay import live
 from ctxkit.testing.trials import Check, Trial
 from ctxkit.testing.watched import Look, Watched
 
 __all__ = ["CONDUCT", "Tally", "tally"]
+
+
+REMEMBERED = ("meal", "dinner at eight")
+"""What a user had every trial remember."""
+
+RULE = Fact("rule", "Never call me before nine.", must_keep=True)
+"""What another strategy keeps in every trial, because it must be kept."""
+
+FACTS = 80
+"""Tokens that these take, for which windows have to be larger."""
+
+
+class KeepsARule(CompressionStrategy):
+    """Remembers one rule, once, as `keep-key-facts` would."""
+
+    kind: Literal["keeps-a-rule"] = "keeps-a-rule"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        known = any(fact.name == RULE.name for fact in view.state.facts)
+        return Plan() if known else Plan.of(Remember(RULE))
 
 
 def plans_without_raising(trial: Trial) -> None:
@@ -38,7 +63,7 @@ def leaves_the_view_alone(trial: Trial) -> None:
 
 
 def is_not_rolled_back(trial: Trial) -> None:
-    """P12: its plans can be applied: nothing has to be contained."""
+    """P12: its plans can be applied: nothing has to be contained, and what others remember is left alone."""
     for look in _looks(trial):
         why = look.rejected(trial.strategy.kind)
         assert not why or _unforeseen(why), f"its plan was rolled back: {why}"
@@ -90,7 +115,8 @@ def tally(trial: Trial, so_far: Tally) -> None:
 def _looks(trial: Trial) -> list[Look]:
     watched = trial.strategy if isinstance(trial.strategy, Watched) else Watched.of(trial.strategy)
     seen = len(watched.looks)
-    live(trial.payload, watched, window=trial.window)
+    chain = Hybrid(steps=(KeepsARule(), watched))
+    live(trial.payload, chain, window=trial.window + FACTS, remember=REMEMBERED)
     return watched.looks[seen:]
 
 

@@ -43,12 +43,16 @@ def live(
     *,
     window: int,
     pin: Sequence[int] = (),
+    remember: tuple[str, str] | None = None,
 ) -> tuple[ContextManager, list[Step]]:
     """A manager that was given a conversation message by message, and asked for a request after each.
 
-    Moments at which no request can be made are passed over: a call is open, an answer is not complete. `pin` names messages that are pinned when they arrive.
+    Moments at which no request can be made are passed over: a call is open, an answer is not complete. `pin` names
+    messages that are pinned when they arrive; `remember` is the key and value of a fact that a user has it remember.
     """
     context = ContextManager(payload.format, Budget(window=window, min_gain=0), strategy)  # type: ignore[arg-type]
+    if remember is not None:
+        context.remember(*remember)
     steps: list[Step] = []
     for at, message in enumerate(payload.messages):
         context.add(message, system=payload.system if at == 0 else None)
