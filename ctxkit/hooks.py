@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pluggy
 
@@ -51,7 +51,7 @@ class Hooks:
 
     @_specification
     def ctxkit_is_key_message(self, text: str, said_by: Speaker) -> bool | None:
-        """Whether a message must stay verbatim for good. `selective` asks for each that a user said."""
+        """Whether a message must stay verbatim for good: True, False or None. `selective` asks for each that a user said."""
 
     @_specification
     def ctxkit_find_secrets(self, text: str) -> Sequence[str] | None:
@@ -60,7 +60,8 @@ class Hooks:
 
     @_specification
     def ctxkit_token_counter(self, model: str) -> TokenCounter | None:
-        """A counter for a model; the first plugin that has one wins, over ctxkit's own."""
+        """A counter for a model; the first plugin that has one wins, over ctxkit's own. What is no counter is put in
+        the report; one that does not count, when it is asked, is a ConfigError, for no limit could be held by it."""
 
     @_specification
     def ctxkit_check_request(self, text: str, facts: Sequence[Fact]) -> Sequence[str] | None:
@@ -92,7 +93,7 @@ def _loaded() -> _Loaded:
                 raise
             if manager.has_plugin(point.name):
                 manager.unregister(name=point.name)
-            loaded.broken.append((f"hooks of {point.name}", f"{type(error).__name__}: {error}"))
+            loaded.broken.append((f"hooks of {point.name}", _said(error)))
     return loaded
 
 
@@ -132,58 +133,161 @@ class Called:
         for by, facts in self._each("ctxkit_extract_facts", text=text, said_by=said_by):
             at = 0
             for fact in facts:
-                if isinstance(fact, Fact) and isinstance(fact.value, str):
-                    start = text.find(
-                        fact.value, at
-                    )  # most plugins find facts in the order in which they stand
-                    start = start if start >= 0 else text.find(fact.value)
-                    if start >= 0:
-                        at = start
-                        yield replace(fact, by=by)
-                        continue
-                self.failures[by] = f"it returned {fact!r:.80}, which is no Fact with a value from the text"
+                if flaw := _flaw_in(fact):
+                    self.failures[by] = f"it returned {flaw}"
+                    continue
+                start = text.find(fact.value, at)  # most plugins find facts in the order in which they stand
+                start = start if start >= 0 else text.find(fact.value)
+                if start < 0:
+                    self.failures[by] = (
+                        f"it returned a Fact whose value is not in the text: {fact.value!r:.80}"
+                    )
+                    continue
+                at = start
+                yield replace(fact, by=by)
 
     def is_key_message(self, text: str, said_by: Speaker) -> bool:
         """Whether any plugin says so."""
-        return any(
-            answer == [True] for _, answer in self._each("ctxkit_is_key_message", text=text, said_by=said_by)
-        )
+        for by, answer in self._answers("ctxkit_is_key_message", text=text, said_by=said_by):
+            if answer is True:
+                return True
+            if answer is not False:
+                self.failures[by] = f"it returned {_shown(answer)}, not True, False or None"
+        return False
 
     def secrets_in(self, text: str) -> list[str]:
         """The secrets of a text: those that `ctxkit.secrets` finds, and what any plugin takes for one."""
-        found = [each for _, secrets in self._each("ctxkit_find_secrets", text=text) for each in secrets]
-        return [each for each in dict.fromkeys([*secrets_in(text), *found]) if isinstance(each, str) and each]
+        found = (each for _, each in self._texts("ctxkit_find_secrets", text=text) if each)
+        return list(dict.fromkeys([*secrets_in(text), *found]))
 
     def counter_for(self, model: str) -> TokenCounter | None:
         """The counter of the first plugin that has one for a model."""
-        for by, found in self._each("ctxkit_token_counter", model=model):
-            counter: TokenCounter = found[0]
-            if all(hasattr(counter, name) for name in ("count", "name", "exact")):
-                return counter
-            self.failures[by] = f"it returned {counter!r:.80}, which is no token counter"
+        from ctxkit.tokens.checked import checked, flaw_in
+
+        for by, counter in self._answers("ctxkit_token_counter", model=model):
+            flaw = flaw_in(counter)
+            if not flaw:
+                return checked(counter, by)
+            self.failures[by] = f"it returned {_shown(counter)}, which is no token counter: {flaw}"
         return None
 
     def complaints(self, text: str, facts: Sequence[Fact]) -> list[tuple[str, str]]:
         """What plugins find wrong with a request: who, and one sentence."""
-        answers = self._each("ctxkit_check_request", text=text, facts=facts)
-        return [(by, str(each)) for by, complaints in answers for each in complaints]
+        return list(self._texts("ctxkit_check_request", text=text, facts=facts))
 
-    def _each(self, name: str, **given: Any) -> Iterator[tuple[str, Any]]:
+    def _texts(self, name: str, **given: Any) -> Iterator[tuple[str, str]]:
+        """Each text of what the implementations of a hook returned; what is none is put down."""
+        for by, answers in self._each(name, **given):
+            for each in answers:
+                if issubclass(type(each), str):
+                    yield (
+                        by,
+                        str.__str__(each),
+                    )  # a plain text, whatever a class of a plugin's own would make of it
+                else:
+                    self.failures[by] = f"it returned {_shown(each)}, which is no text"
+
+    def _each(self, name: str, **given: Any) -> Iterator[tuple[str, list[Any]]]:
+        """What each implementation of a hook returned, as a list, but for None."""
+        for by, answer in self._answers(name, **given):
+            listed = self._guarded(by, partial(_listed, answer))
+            if listed is not None:
+                yield by, listed
+
+    def _answers(self, name: str, **given: Any) -> Iterator[tuple[str, Any]]:
         """What each implementation of a hook returned, but for None."""
         for by, why in _loaded().broken:
             self.failures[by] = why
         for implementation in getattr(_loaded().manager.hook, name).get_hookimpls():
             by = f"{name} of {implementation.plugin_name}"
-            try:
-                answer = implementation.function(*[given[each] for each in implementation.argnames])
-                if isinstance(answer, str | bytes):
-                    raise TypeError(f"it returned {answer!r:.80}, not a list of texts")
-                if answer is not None:
-                    yield by, list(answer) if isinstance(answer, Iterable) else [answer]
-            except BaseException as error:
-                if is_callers(error):
-                    raise
-                self.failures[by] = f"{type(error).__name__}: {error}"
+            wanted = [given[each] for each in implementation.argnames]
+            answer = self._guarded(by, partial(implementation.function, *wanted))
+            if answer is not None:
+                yield by, answer
+
+    def _guarded(self, by: str, call: Callable[[], Any]) -> Any:
+        """What code of a plugin returns; None when it raises, which is put down."""
+        try:
+            return call()
+        except BaseException as error:
+            if is_callers(error):
+                raise
+            self.failures[by] = _said(error)
+            return None
+
+
+def _listed(answer: Any) -> list[Any]:
+    if isinstance(answer, str | bytes):
+        raise TypeError(f"it returned {_shown(answer)}, not a list of texts")
+    return list(answer) if isinstance(answer, Iterable) else [answer]
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _has_words(value: object) -> bool:
+    return type(value) is str and bool(value.strip())
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int
+
+
+def _is_flag(value: object) -> bool:
+    return type(value) is bool
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    "key": _has_words,
+    "value": _has_words,
+    "confidence": lambda value: (type(value) is int or type(value) is float) and 0 <= value <= 1,
+    "turn": _is_whole,
+    "by": _is_text,
+    "source": lambda value: type(value) is tuple and all(map(_is_whole, value)),
+    "retracted": _is_flag,
+    "subject": _is_text,
+    "said_by": lambda value: type(value) is str and value in get_args(Speaker),
+    "must_keep": _is_flag,
+    "priority": _is_whole,
+    "denied": _is_flag,
+    "place": _is_text,
+    "said_at": _is_text,
+}
+"""What each field of a fact may be: exactly these types, for a class of a plugin's own may do anything when it is used."""
+
+
+def _flaw_in(fact: object) -> str:
+    """What is wrong with what a plugin returned as a fact, "" when nothing is."""
+    if type(fact) is not Fact:
+        return f"{_shown(fact)}, which is no Fact"
+    wrong = [(name, getattr(fact, name)) for name, fits in _FITS.items() if not fits(getattr(fact, name))]
+    return f"a Fact whose {wrong[0][0]} cannot be {_shown(wrong[0][1])}" if wrong else ""
+
+
+_PLAIN = (bool, int, float, str, bytes, type(None))
+"""Types whose values can be shown without running anybody's code."""
+
+
+def _shown(value: object) -> str:
+    if type(value) is tuple:
+        return f"a tuple of {', '.join(type(each).__name__ for each in value[:5]) or 'nothing'}"
+    if type(value) not in _PLAIN:
+        return f"a {type(value).__name__}"
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # Python writes no int of thousands of digits
+        return f"a long {type(value).__name__}"
+
+
+def _said(error: BaseException) -> str:
+    """An error for people, whatever its class makes of that."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException as wordless:
+        if is_callers(wordless):
+            raise
+        return f"{type(error).__name__}, without words"
 
 
 def tell_observers(tell: Callable[[], Report]) -> list[tuple[str, str]]:
@@ -199,5 +303,5 @@ def tell_observers(tell: Callable[[], Report]) -> list[tuple[str, str]]:
         except BaseException as error:
             if is_callers(error):
                 raise
-            failures.append((f"observer {implementation.plugin_name}", f"{type(error).__name__}: {error}"))
+            failures.append((f"observer {implementation.plugin_name}", _said(error)))
     return failures

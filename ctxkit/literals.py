@@ -18,6 +18,7 @@ __all__ = [
     "rank",
     "telling",
     "tokens_of",
+    "word_set",
     "words_of",
 ]
 
@@ -47,16 +48,17 @@ SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written with blanks between them."""
     return frozenset(text.split())
 
 
-ID_WORDS = _words(
+ID_WORDS = word_set(
     "id ids uuid guid key code number numbers no ref reference sku isbn sha hash 编号 订单 代码"
 )
 """Words of field names whose values are identifiers, whatever the API."""
 
-KEY_WORDS = _words(
+KEY_WORDS = word_set(
     "codes class category name names title label email mail phone mobile "
     "tel url uri link path file filename folder directory date dob day birth deadline city state country zip postcode "
     "street address account user username login customer order version commit branch error exception "
@@ -65,7 +67,7 @@ KEY_WORDS = _words(
 )
 """Words of field names whose values calls take over as they are, whatever the API."""
 
-FACT_WORDS = _words(
+FACT_WORDS = word_set(
     "amount amounts price prices cost costs fee fees total balance status type kind method plan level "
     "size color currency rating score quantity limit 价格 金额 费用 评分 状态 类型 数量 门票 人均"
 )

@@ -34,6 +34,7 @@ from ctxkit.report import Report
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.telling import Telling
 from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
+from ctxkit.tokens.checked import checked
 from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
 
 __all__ = ["Attempted", "Commit", "Done", "Preparation", "Request"]
@@ -122,7 +123,7 @@ class Preparation:
         self.provider = provider(format)
         self.budget = _budget(budget, model)
         self.hooks = Called()
-        self.counter = counter or (self.hooks.counter_for(model) if model else None) or counter_for(model)
+        self.counter = self._counter(counter, model)
         known = find_preset(model) if model is not None else None
         policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
         meter = Meter(self.provider, self.counter.count)
@@ -135,6 +136,12 @@ class Preparation:
         self.triggers = Triggers(self.history)
         self.last: Telling | None = None
         self.usage = UsageRatio()
+
+    def _counter(self, given: TokenCounter | None, model: str | None) -> TokenCounter:
+        """The counter that was given, or the one for the model: a plugin's, else ctxkit's own."""
+        if given is not None:
+            return checked(given, "counter")
+        return (self.hooks.counter_for(model) if model else None) or counter_for(model)
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Preparation:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -17,8 +19,23 @@ NO_LIMIT = 900_000_000
 """Tokens above which a limit is none, and is not told to people: no model has so many."""
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 class _Told(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """The report as JSON that UTF-8 can hold: a lone surrogate, which pydantic cannot write, is escaped (`\\ud800`),
+        and `json.loads` reads it back. A model of your own that has a report in it is written by pydantic alone."""
+        try:
+            return super().model_dump_json(indent=indent, **options)
+        except ValueError:  # what else cannot be written, `model_dump` or `json` says again
+            ensure_ascii = options.pop("ensure_ascii", False)
+            told = self.model_dump(mode="json", **options)
+            between = None if indent is not None else (",", ":")
+            text = json.dumps(told, indent=indent, separators=between, ensure_ascii=ensure_ascii)
+            return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class EditReport(_Told):

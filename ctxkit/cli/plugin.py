@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 
-from ctxkit.cli.outputs import say
+from ctxkit.cli.outputs import CLEAR, say
 from ctxkit.cli.plugin_process import Examination, examined
 from ctxkit.cli.plugin_view import summary_of
 from ctxkit.cli.render import Style, plain
@@ -103,10 +104,25 @@ def _checked(point: EntryPoint, folder: Path | None, args: argparse.Namespace, s
     say(style.bold(plain(point.name)) + style.dim(f"  {plain(point.value)}"))
     sys.stdout.flush()
     kept = []
-    for told in examined(what, timeout_s=args.timeout):
+    for told in examined(what, timeout_s=args.timeout, begins=_trying):
+        _show("")
         kept.append(told.kept)
         for line in told.lines:
             say(line)
         sys.stdout.flush()
+    _show("")
     say(summary_of(kept, args.examples, style))
     return kept.count(False)
+
+
+def _trying(claim: str) -> None:
+    """Say what is being tried, until there is a finding."""
+    width = shutil.get_terminal_size().columns - 1
+    _show(plain(f"  trying  {claim}", max(width, 1)))
+
+
+def _show(text: str) -> None:
+    """Write over the line of a terminal; nothing elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{CLEAR}{text}")
+        sys.stderr.flush()

@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import EntryPoint
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Examination", "Told", "examined"]
 
 COMPLETE = "the examination came to its end"
+FORM = "it is made from its name alone, and read back from a config file"
 
 
 @dataclass(frozen=True)
@@ -56,24 +57,31 @@ class Told:
     lines: tuple[str, ...]
 
 
-def examined(what: Examination, *, timeout_s: float) -> Iterator[Told]:
+def examined(what: Examination, *, timeout_s: float, begins: Callable[[str], None]) -> Iterator[Told]:
     """Each finding as soon as it is known. Unless the examination came to its end, the last one says why not.
 
     Args:
-        timeout_s: seconds until the next finding has to be there; the process is killed then.
+        what: what is to be examined.
+        timeout_s: seconds that one check may take; the process is killed then.
+        begins: is told what is tried, as soon as it is.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(theirs, what))
     process.start()
     theirs.close()
-    count = 0
+    count, trying = 0, ""
     try:
-        while (told := _received(ours, process, timeout_s, count)) is not None:
-            count += 1
-            yield Told(told["kept"], tuple(told["lines"]))
+        while (said := _received(ours, process, timeout_s)) is not None:
+            if "trying" in said:
+                trying = said["trying"]
+                begins(trying)
+            else:
+                count += 1
+                yield Told(said["kept"], tuple(said["lines"]))
     except _Incomplete as error:
-        yield _told(_not_at_its_end(str(error)), what.style)
+        where = f", while trying this: {trying}" if trying else ""
+        yield _told(_not_at_its_end(f"{error}, after {count} of its findings{where}"), what.style)
     finally:
         _end(process)
         ours.close()
@@ -83,17 +91,15 @@ class _Incomplete(Exception):
     """The process ended, or said nothing for too long, before its examination was done."""
 
 
-def _received(pipe: Connection, process: BaseProcess, timeout_s: float, count: int) -> Any:
-    """The next finding, None when the examination is done."""
-    ready = wait((pipe, process.sentinel), timeout_s)
-    so_far = f"after {count} of its findings"
-    if not ready:
-        raise _Incomplete(f"it took longer than {timeout_s:g} s, {so_far}, and its process was killed")
+def _received(pipe: Connection, process: BaseProcess, timeout_s: float) -> Any:
+    """What the process says next, None when the examination is done."""
+    if not wait((pipe, process.sentinel), timeout_s):
+        raise _Incomplete(f"it took longer than {timeout_s:g} s, and its process was killed")
     if pipe.poll():
         with suppress(EOFError, OSError):
             return json.loads(pipe.recv_bytes())
     process.join(timeout_s)
-    raise _Incomplete(f"its process ended by itself with exit code {process.exitcode}, {so_far}")
+    raise _Incomplete(f"its process ended by itself with exit code {process.exitcode}")
 
 
 def _end(process: BaseProcess) -> None:
@@ -106,11 +112,11 @@ def _end(process: BaseProcess) -> None:
 
 
 def _work(pipe: Connection, what: Examination) -> None:
-    """In the process: send each finding as JSON, and `null` at the end."""
+    """In the process: send what is tried and each finding as JSON, and `null` at the end."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C goes to the parent, which ends this process and all that it started
     try:
-        for finding in _findings(what):
+        for finding in _findings(what, lambda claim: _send(pipe, {"trying": claim})):
             _send(pipe, asdict(_told(finding, what.style)))
     except BaseException as error:  # noqa: BLE001 - the boundary to plugins, which may raise anything
         _send(pipe, asdict(_told(_not_at_its_end(f"it raised {type(error).__name__}: {error}"), what.style)))
@@ -132,16 +138,18 @@ def _not_at_its_end(why: str) -> Finding:
     return Finding("complete", "P12", COMPLETE, why, hint)
 
 
-def _findings(what: Examination) -> Iterator[Finding]:
+def _findings(what: Examination, begins: Callable[[str], None]) -> Iterator[Finding]:
     from ctxkit.testing.examination import tried
-    from ctxkit.testing.form import checked_class, loaded
+    from ctxkit.testing.form import IMPORTED, checked_class, loaded
 
+    begins(IMPORTED)
     with importable(what.folder) if what.folder else nullcontext():
         found, findings = loaded(EntryPoint(what.kind, what.value, STRATEGIES), what.folder)
         yield from findings
         if found is None:
             return
+        begins(FORM)
         form = list(checked_class(found))
         yield from form
         if all(finding.kept for finding in form if finding.name == "defaults"):
-            yield from tried(found.model_validate({}), examples=what.examples, laws=what.laws)
+            yield from tried(found.model_validate({}), examples=what.examples, laws=what.laws, begins=begins)

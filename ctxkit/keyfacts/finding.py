@@ -9,8 +9,8 @@ from itertools import islice
 
 from ctxkit.core.facts import Fact, Speaker
 from ctxkit.keyfacts.statements import Statement, statements_in
-from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers, word_set
-from ctxkit.literals import words_of
+from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers
+from ctxkit.literals import word_set, words_of
 from ctxkit.summaries.cues import asks, binds, decides
 from ctxkit.summaries.prose import LONGEST, passages, sentences
 from ctxkit.summaries.specifics import Kind, Specific, carried

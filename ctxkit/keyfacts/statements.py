@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ctxkit.keyfacts.words import word_set
-from ctxkit.literals import Rank, rank
+from ctxkit.literals import Rank, rank, word_set
 
 __all__ = ["Statement", "statements_in"]
 

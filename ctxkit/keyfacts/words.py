@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ctxkit.summaries.cues import RULE, VITAL
 
-__all__ = ["Duty", "denies", "duties", "duty", "prefers", "word_set"]
+__all__ = ["Duty", "denies", "duties", "duty", "prefers"]
 
 
 class Duty(IntEnum):
@@ -64,11 +64,6 @@ def duty(sentence: str, own: tuple[str, ...] = ()) -> Duty:
 def duties(text: str, own: tuple[str, ...] = ()) -> Iterator[re.Match[str]]:
     """Where in a text the words of a duty stand, as matches."""
     return _pattern(own).finditer(text)
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a list that is written with blanks between them."""
-    return frozenset(text.split())
 
 
 def prefers(sentence: str) -> bool:

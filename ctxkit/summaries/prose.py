@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ctxkit.literals import tokens_of
+from ctxkit.literals import tokens_of, word_set
 
 __all__ = [
     "LONGEST",
@@ -60,6 +60,7 @@ MOST_LISTED = 64
 
 LISTED = 80
 """Characters of the longest line of a list without bullets."""
+
 _HAN_RUN = re.compile(r"[㐀-䶿一-鿿]+")
 _LATIN = re.compile(r"[A-Za-z]{4,40}")
 _DIGIT = re.compile(r"\d")
@@ -67,100 +68,12 @@ _PLAIN = re.compile(r"[(\"'“‘*_]*[A-Za-z]+(?:['’-][A-Za-z]+)*[.,;:!?)\"'�
 _CODE = re.compile(
     r"[{}<>|\\=;]|\A(?:at|import|from|return|def|class|const|let|var) |::|->|\(\)|\A\S+\Z", re.ASCII
 )
-_COMMON = frozenset(
-    [
-        "about",
-        "after",
-        "again",
-        "also",
-        "been",
-        "before",
-        "being",
-        "cannot",
-        "come",
-        "could",
-        "does",
-        "doing",
-        "done",
-        "down",
-        "each",
-        "even",
-        "every",
-        "from",
-        "gonna",
-        "gotta",
-        "have",
-        "having",
-        "here",
-        "into",
-        "just",
-        "keep",
-        "kind",
-        "know",
-        "like",
-        "little",
-        "look",
-        "make",
-        "many",
-        "maybe",
-        "mean",
-        "more",
-        "most",
-        "much",
-        "need",
-        "okay",
-        "only",
-        "other",
-        "over",
-        "really",
-        "right",
-        "said",
-        "same",
-        "should",
-        "some",
-        "still",
-        "such",
-        "sure",
-        "take",
-        "than",
-        "thank",
-        "thanks",
-        "that",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "thing",
-        "things",
-        "think",
-        "this",
-        "those",
-        "through",
-        "time",
-        "until",
-        "very",
-        "want",
-        "well",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "will",
-        "with",
-        "would",
-        "yeah",
-        "your",
-        "you're",
-        "it's",
-        "i'm",
-        "that's",
-        "don't",
-        "doesn't",
-    ]
+_COMMON = word_set(
+    "about after again also been before being cannot come could does doing done down each even every from gonna "
+    "gotta have having here into just keep kind know like little look make many maybe mean more most much need "
+    "okay only other over really right said same should some still such sure take than thank thanks that their "
+    "them then there these they thing things think this those through time until very want well were what when "
+    "where which while will with would yeah your you're it's i'm that's don't doesn't"
 )
 _EDGES = " \t.。!！;；,，:：*_-"
 

@@ -11,7 +11,6 @@ from typing import Literal
 from ctxkit.core.edits import Plan, Remember
 from ctxkit.core.facts import Fact
 from ctxkit.core.view import View
-from ctxkit.strategies.hybrid import Hybrid
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.testing.replay import live
 from ctxkit.testing.trials import Check, Trial
@@ -115,7 +114,7 @@ def tally(trial: Trial, so_far: Tally) -> None:
 def _looks(trial: Trial) -> list[Look]:
     watched = trial.strategy if isinstance(trial.strategy, Watched) else Watched.of(trial.strategy)
     seen = len(watched.looks)
-    chain = Hybrid(steps=(KeepsARule(), watched))
+    chain = {"kind": "hybrid", "steps": [KeepsARule(), watched]}
     live(trial.payload, chain, window=trial.window + FACTS, remember=REMEMBERED)
     return watched.looks[seen:]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -21,16 +21,28 @@ from ctxkit.testing.watched import Look, Watched
 __all__ = ["tried"]
 
 
-def tried(strategy: CompressionStrategy, *, examples: int, laws: Collection[str]) -> Iterator[Finding]:
-    """Each check of conduct and each law of these names, tried on so many conversations, as soon as it is known."""
+def tried(
+    strategy: CompressionStrategy, *, examples: int, laws: Collection[str], begins: Callable[[str], None]
+) -> Iterator[Finding]:
+    """Each check of conduct and each law of these names, tried on so many conversations, as soon as it is known.
+
+    Args:
+        strategy: what is tried.
+        examples: conversations that each is tried on.
+        laws: the names of the laws.
+        begins: is told the claim of each before it is tried: one that never ends is known by it.
+    """
     for check in CONDUCT:
+        begins(_promise_of(check)[1])
         if check is is_not_rolled_back:
             yield _how_plans_fared(strategy, examples)
         else:
             yield _found(strategy, check, examples)
     for law in STRATEGY_LAWS:
         if law.__name__ in laws:
-            yield _found(strategy, inspect.unwrap(law), examples)
+            check = inspect.unwrap(law)
+            begins(_promise_of(check)[1])
+            yield _found(strategy, check, examples)
 
 
 def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Finding:
@@ -49,7 +61,7 @@ def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Findin
 def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
     """`is_not_rolled_back`, with figures: one that is always contained breaks nothing, and is of no use."""
     fared = Tally()
-    _run(strategy, lambda trial: _counted(trial, fared), examples)
+    _run(strategy, lambda trial: tally(trial, fared), examples)
     finding = _found(strategy, is_not_rolled_back, examples) if fared.rejected else None
     promises, claim = _promise_of(is_not_rolled_back)
     why = ", ".join(f"{reason} ({count} times)" for reason, count in fared.reasons.most_common(3))
@@ -60,11 +72,6 @@ def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
     return replace(
         finding, happened=happened, hint=hint_for(finding.name, happened), note=_figures(fared, "")
     )
-
-
-def _counted(trial: Trial, fared: Tally) -> None:
-    with suppress(KeyboardInterrupt):  # of a plan, which `plans_without_raising` tells
-        tally(trial, fared)
 
 
 def _figures(fared: Tally, why: str) -> str:
@@ -118,7 +125,11 @@ def _planned(look: Look, kind: str) -> Planned:
 
 
 def _run(strategy: CompressionStrategy, check: Callable[[Trial], None], examples: int) -> None:
-    """Run a check on the same conversations each time, without a word."""
+    """Run a check on the same conversations each time, without a word.
+
+    It runs in a thread: nobody presses Ctrl-C there, and a plan's own KeyboardInterrupt is contained as all else is
+    that it raises.
+    """
     quiet = settings(
         max_examples=examples,
         deadline=None,
@@ -130,4 +141,5 @@ def _run(strategy: CompressionStrategy, check: Callable[[Trial], None], examples
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    quiet(over_trials(strategy, check))()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(quiet(over_trials(strategy, check))).result()

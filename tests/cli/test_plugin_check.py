@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -76,6 +77,12 @@ UNITS_FOR_IDS = """
 IDLE = """
         return Plan()
 """
+FOR_EVER = "exec('while True: pass')"
+LOOPS_WHEN_PINNED = """
+        while any(pin.until is None for pin in view.state.pins):
+            pass
+        return Plan()
+"""
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ Check = Callable[..., Told]
 
 
 @pytest.fixture
-def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
+def check(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Check:
     """Writes a package with one module and checks it: its form, its conduct, and the laws that are named."""
 
     def checked(
@@ -129,7 +136,7 @@ def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         words = ["plugin", "check", str(folder), "--examples", str(examples), "--timeout", str(timeout)]
         ended = main(words)
         assert sys.path == before
-        said = capsys.readouterr()
+        said = capfd.readouterr()
         return Told(ended, said.out, said.err)
 
     return checked
@@ -287,18 +294,25 @@ def test_a_plugin_that_cannot_be_imported(
 
 
 @pytest.mark.parametrize(
-    ("where", "findings"), [("at import", 0), ("in plan", 5)], ids=["at import", "in plan"]
+    ("where", "findings", "trying"),
+    [
+        ("at import", 0, "its entry point leads to a strategy"),
+        ("in plan", 5, "`plan` raises nothing and returns a Plan"),
+    ],
+    ids=["at import", "in plan"],
 )
 @pytest.mark.parametrize(
     ("does", "happened"),
     [
         ("os._exit(0)", "its process ended by itself with exit code 0"),
         ("os.kill(os.getpid(), 9)", "its process ended by itself with exit code -9"),
-        ("time.sleep(600)", "it took longer than 6 s"),
+        ("time.sleep(600)", "it took longer than 6 s, and its process was killed"),
+        (FOR_EVER, "it took longer than 6 s, and its process was killed"),
     ],
+    ids=["it exits", "it is killed", "it sleeps", "it loops"],
 )
 def test_a_plugin_that_ends_its_process_or_never_ends(
-    check: Check, does: str, happened: str, where: str, findings: int
+    check: Check, does: str, happened: str, where: str, findings: int, trying: str
 ) -> None:
     body = IDLE if where == "at import" else f"        {does}\n{IDLE}"
     code = f"import os, time\n{does if where == 'at import' else ''}\n{HEAD}{body}"
@@ -306,8 +320,38 @@ def test_a_plugin_that_ends_its_process_or_never_ends(
     assert told.code == 1
     line = told.about("the examination came to its end")
     assert line.startswith("  broken  P12 ")
-    assert f"what happened: {happened}, after {findings} of its findings" in line
+    assert (
+        f"what happened: {happened}, after {findings} of its findings, while trying this: {trying}\n" in line
+    )
     assert told.out.endswith(f"1 of {findings + 1} broken\n")
+
+
+def test_a_loop_in_a_later_check_is_told_as_that(check: Check) -> None:
+    told = check(HEAD + LOOPS_WHEN_PINNED, "pins_stay", timeout=6)
+    assert told.code == 1
+    line = told.about("the examination came to its end")
+    assert "while trying this: system text, the current user message and what was pinned are in" in line
+    assert "to mend it: Leave the process alone" in line
+
+
+def test_a_terminal_shows_what_is_being_tried(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
+    told = check(HEAD + IDLE, "order_is_kept")
+    assert told.code == 0
+    shown = [line for line in told.err.split("\r\x1b[K") if line]
+    tried = [line.removeprefix("  trying  ") for line in shown]
+    assert tried[0] == "its entry point leads to a strategy"
+    assert tried[-1] == "what is there unaltered stands in the order in w…"
+    assert max(map(len, shown)) == 59
+    assert told.err.endswith("\r\x1b[K")
+    assert len(tried) == 7  # the import, the form, four checks of conduct, a law
+
+
+def test_nothing_else_sees_what_is_being_tried(check: Check) -> None:
+    told = check(HEAD + IDLE, "order_is_kept")
+    assert told.err == ""
+    assert "trying" not in told.out
 
 
 def test_what_a_killed_plugin_started_is_killed_with_it(check: Check, tmp_path: Path) -> None:
@@ -328,11 +372,12 @@ def test_a_plugin_that_raises_what_ends_programs(check: Check, raised: str) -> N
     at_import = check(f"{stop}raise {raised}('enough')")
     assert at_import.code == 1
     assert f"what happened: {raised}: enough" in at_import.about("its entry point leads to a strategy")
-    in_plan = check(f"{stop}{HEAD}        raise {raised}('enough')\n", "never_raises")
+    in_plan = check(f"{stop}{HEAD}        raise {raised}('enough')\n", "never_raises", "order_is_kept")
     assert in_plan.code == 1
     line = in_plan.about("`plan` raises nothing and returns a Plan")
-    assert f"what happened: plan() raised {raised}: enough" in line
-    assert "\n  broken" in in_plan.out.replace(line, "")
+    assert f"what happened: plan() raised {raised}: enough\n" in line
+    assert f"it raised {raised}: enough" in in_plan.about("it never raises")
+    assert in_plan.out.count("\n  broken") == 2  # it is contained as any other error, and breaks nothing else
     assert in_plan.err == ""
 
 
