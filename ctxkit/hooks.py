@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from ctxkit.core.facts import Fact, Speaker
+from ctxkit.core.facts import Fact, Speaker, unfit_field
 from ctxkit.models.containing import is_callers
 from ctxkit.secrets import secrets_in
 
@@ -222,47 +222,12 @@ def _listed(answer: Any) -> list[Any]:
     return list(answer) if isinstance(answer, Iterable) else [answer]
 
 
-def _is_text(value: object) -> bool:
-    return type(value) is str
-
-
-def _has_words(value: object) -> bool:
-    return type(value) is str and bool(value.strip())
-
-
-def _is_whole(value: object) -> bool:
-    return type(value) is int
-
-
-def _is_flag(value: object) -> bool:
-    return type(value) is bool
-
-
-_FITS: dict[str, Callable[[object], bool]] = {
-    "key": _has_words,
-    "value": _has_words,
-    "confidence": lambda value: (type(value) is int or type(value) is float) and 0 <= value <= 1,
-    "turn": _is_whole,
-    "by": _is_text,
-    "source": lambda value: type(value) is tuple and all(map(_is_whole, value)),
-    "retracted": _is_flag,
-    "subject": _is_text,
-    "said_by": lambda value: type(value) is str and value in get_args(Speaker),
-    "must_keep": _is_flag,
-    "priority": _is_whole,
-    "denied": _is_flag,
-    "place": _is_text,
-    "said_at": _is_text,
-}
-"""What each field of a fact may be: exactly these types, for a class of a plugin's own may do anything when it is used."""
-
-
 def _flaw_in(fact: object) -> str:
     """What is wrong with what a plugin returned as a fact, "" when nothing is."""
     if type(fact) is not Fact:
         return f"{_shown(fact)}, which is no Fact"
-    wrong = [(name, getattr(fact, name)) for name, fits in _FITS.items() if not fits(getattr(fact, name))]
-    return f"a Fact whose {wrong[0][0]} cannot be {_shown(wrong[0][1])}" if wrong else ""
+    wrong = unfit_field(fact) or ("" if fact.value.strip() else "value")
+    return f"a Fact whose {wrong} cannot be {_shown(getattr(fact, wrong))}" if wrong else ""
 
 
 _PLAIN = (bool, int, float, str, bytes, type(None))

@@ -11,6 +11,7 @@ import pluggy
 import pytest
 
 from ctxkit import ConfigError, ContextManager, Fact, StrategyError, hook, hooks
+from ctxkit.core import facts
 from ctxkit.hooks import Called, Hooks
 
 PEANUTS = "I am allergic to peanuts, so never send any."
@@ -127,7 +128,7 @@ BAD_FACTS: dict[str, Callable[[str], Any]] = {
 
 
 def test_every_field_of_a_fact_is_checked() -> None:
-    assert set(hooks._FITS) == {each.name for each in fields(Fact)}
+    assert set(facts._FITS) == {each.name for each in fields(Fact)}
 
 
 @pytest.mark.parametrize("bad", BAD_FACTS.values(), ids=BAD_FACTS)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from ctxkit.cli.outputs import json_line, written
 from ctxkit.cli.run import Done, Failed, prepared, told
-from ctxkit.cli.settings import add_input, add_settings, config_of
+from ctxkit.cli.settings import add_input, add_settings, config_of, formats_of
 from ctxkit.cli.summary import Summary
 from ctxkit.errors import ConfigError
 
@@ -37,6 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 when all went well, 3 when some conversations failed."""
     config = config_of(args)
+    formats = formats_of(args, config)
     out = args.output or "-"
     _refuse_same_file(args.input, out)
     only_shown = sys.stdout.isatty() and args.output is None
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     summary = Summary(args.input, config.model, screen, everything=args.show) if shown else None
     failures = 0
     with written(os.devnull if only_shown else out) as stream:
-        for outcome in prepared(args.input, config):
+        for outcome in prepared(args.input, config, formats):
             outcome = _written(outcome, stream, args.input)
             failures += isinstance(outcome, Failed)
             if summary is not None:
@@ -74,7 +75,7 @@ def _record(done: Done) -> dict[str, Any]:
     report = request.report.model_dump(mode="json")
     for edit in report["edits"]:
         edit["line"] = conversation.line
-    return {**id, "messages": request.messages, **system, "report": report}
+    return {**id, "format": conversation.format, "messages": request.messages, **system, "report": report}
 
 
 def _refuse_same_file(source: str, target: str) -> None:

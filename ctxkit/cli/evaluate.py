@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ctxkit.cli.inputs import Conversation, InputError, Unread, opened, transcripts
+from ctxkit.cli.formats import Formats
+from ctxkit.cli.inputs import Conversation, InputError, Unread, conversations, opened
 from ctxkit.cli.outputs import Progress, say, warn, written
 from ctxkit.cli.render import plain
 from ctxkit.cli.run import MOST_SAID, named
 from ctxkit.cli.settings import add_format
-from ctxkit.config import load
+from ctxkit.config import Config, load
 from ctxkit.errors import ConfigError
 from ctxkit.evaluation.prices import Prices
 from ctxkit.evaluation.recording import Transcript
@@ -51,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="recorded conversations as JSON or JSON Lines, .gz too; - is stdin. Each is a list of messages or an "
         "object with `messages` and perhaps `format`, `system`, `tools`, `id`",
     )
-    add_format(parser, required=False)
+    add_format(parser)
     _add_settings(parser)
     parser.add_argument(
         "--tools",
@@ -173,12 +174,19 @@ def _of_strategies(
 def _of_config(
     args: argparse.Namespace, file: str, *, share: float | None = None, window: int | None = None
 ) -> Setting:
-    given = {} if args.model is None else {"model": args.model}
-    size = ROOMY if share is not None else window
-    config = load(file, overrides=given if size is None else {**given, "budget": {"window": size}})
+    config = _config(args, file, ROOMY if share is not None else window)
     budget = config.budget.model_dump(exclude=None if share is None else {"window"})
     manager = {name: getattr(config, name) for name in type(config).model_fields if name not in MEASURED}
     return Setting(plain(file), config.strategy, share, budget, config.model, manager)
+
+
+def _config(args: argparse.Namespace, file: str, window: int | None) -> Config:
+    given = {} if args.model is None else {"model": args.model}
+    return load(file, overrides=given if window is None else {**given, "budget": {"window": window}})
+
+
+def _formats(args: argparse.Namespace) -> Formats:
+    return Formats.said(args.format, *(_config(args, file, ROOMY) for file in args.config))
 
 
 def _prices(args: argparse.Namespace, setting: Setting) -> Prices | None:
@@ -194,7 +202,7 @@ def _measure(args: argparse.Namespace, evaluation: Evaluation) -> None:
     progress = Progress()
     labels: deque[Label] = deque()
     names = _names(args.input)
-    given = _given(args, labels)
+    given = _given(args, _formats(args), labels)
     for count, outcomes in enumerate(run_all(given, evaluation.settings, jobs=args.jobs), 1):
         source, conversation = labels.popleft()
         id = str(conversation.id) if conversation.has_id else None
@@ -212,7 +220,9 @@ def _names(sources: Sequence[str]) -> dict[str, str]:
     return {source: plain(source if same else name) for source, name in short.items()}
 
 
-def _given(args: argparse.Namespace, labels: deque[Label]) -> Iterator[Transcript | Failure]:
+def _given(
+    args: argparse.Namespace, formats: Formats, labels: deque[Label]
+) -> Iterator[Transcript | Failure]:
     """What is in the files, each noted in `labels` when it is taken.
 
     Raises:
@@ -222,12 +232,12 @@ def _given(args: argparse.Namespace, labels: deque[Label]) -> Iterator[Transcrip
         if source != "-":
             os.stat(source)
     for source in args.input:
-        for each in _sampled(source, args):
+        for each in _sampled(source, args, formats):
             labels.append((source, each))
             yield _transcript(each, args)
 
 
-def _sampled(source: str, args: argparse.Namespace) -> Iterator[Conversation | Unread]:
+def _sampled(source: str, args: argparse.Namespace, formats: Formats) -> Iterator[Conversation | Unread]:
     """Every so many conversations of a file; among several files one with nothing in it is a failure.
 
     Raises:
@@ -235,7 +245,7 @@ def _sampled(source: str, args: argparse.Namespace) -> Iterator[Conversation | U
     """
     at = -1
     with opened(source) as stream:
-        for at, each in enumerate(transcripts(stream, name=source, format=args.format)):
+        for at, each in enumerate(conversations(stream, name=source, formats=formats)):
             if at % args.sample == 0:
                 yield each
     if at < 0:

@@ -10,7 +10,7 @@ from typing import Any
 from ctxkit.cli.outputs import json_line, say
 from ctxkit.cli.render import Style, plain, table
 from ctxkit.cli.run import Done, Failed, named, prepared, told
-from ctxkit.cli.settings import add_input, add_settings, config_of
+from ctxkit.cli.settings import add_input, add_settings, config_of, formats_of
 from ctxkit.errors import UnknownHandleError
 
 __all__ = ["HELP", "add", "run"]
@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     code = 0
     asked = _Asked(PREFIX + args.handle.removeprefix(PREFIX)) if args.handle is not None else None
     style = Style.of(sys.stdout)
-    for outcome in prepared(args.input, config_of(args)):
+    config = config_of(args)
+    for outcome in prepared(args.input, config, formats_of(args, config)):
         if isinstance(outcome, Failed):
             told(outcome, args.input)
             code = 3

@@ -7,18 +7,18 @@ import itertools
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
+from ctxkit.cli.formats import KEYS, Formats, InputError
 from ctxkit.cli.recognising import recognised
 from ctxkit.errors import CtxkitError, ProviderFormatError
-from ctxkit.providers import provider
 
-__all__ = ["Conversation", "InputError", "Unread", "conversations", "opened", "transcripts"]
+__all__ = ["Conversation", "InputError", "Unread", "conversations", "opened"]
 
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """Endings of files that hold JSON Lines, whatever their first line looks like."""
@@ -30,10 +30,6 @@ SYSTEMS = {
 }
 
 
-class InputError(CtxkitError):
-    """A line that holds no JSON, or a file without a conversation."""
-
-
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """One conversation of the input.
@@ -42,16 +38,16 @@ class Conversation:
         line: where it begins in the file, counted from 1.
         id: its `id`, if `has_id`.
         messages: its history, as it stands there.
-        format: the wire format that it is in, None where that is the command's to say.
+        format: the wire format that it is in.
     """
 
     line: int
     id: Any
     has_id: bool
     messages: list[Any]
+    format: str
     system: Any = None
     tools: Any = None
-    format: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,44 +78,15 @@ def _raw(source: str) -> AbstractContextManager[BinaryIO]:
     return Path(source).open("rb")
 
 
-def conversations(stream: BinaryIO, *, name: str, format: str) -> Iterator[Conversation | Unread]:
+def conversations(stream: BinaryIO, *, name: str, formats: Formats) -> Iterator[Conversation | Unread]:
     """Every conversation in a stream, in order; JSON Lines are read line by line, a JSON document as a whole.
 
     Args:
         name: the file's name; one that ends in .jsonl is read as JSON Lines without a look at it.
-        format: the wire format, which says under which keys the history and the system text may stand.
+        formats: the wire format of each, which says under which keys the history and the system text may stand.
     """
-    return _each(stream, name, lambda _: format)
-
-
-def transcripts(stream: BinaryIO, *, name: str, format: str | None) -> Iterator[Conversation | Unread]:
-    """The same for conversations that may each name their own wire format.
-
-    Args:
-        format: the wire format of those that name none; where it is None, the one that their entries tell.
-    """
-    return _each(stream, name, lambda value: _own_format(value, format), keeps_format=True)
-
-
-def _own_format(value: Any, format: str | None) -> str:
-    own = value.get("format") if isinstance(value, dict) else None
-    named: Any = (recognised(value) if format is None else format) if own is None else own
-    if named is None:
-        raise InputError(
-            "it names no wire format, and none can be told from it; add a `format` to the object, or give --format"
-        )
-    return provider(named).name
-
-
-def _each(
-    stream: BinaryIO, name: str, format_of: Callable[[Any], str], *, keeps_format: bool = False
-) -> Iterator[Conversation | Unread]:
     for line, text in _documents(_numbered(stream), lines=name.lower().endswith(LINES)):
-        yield (
-            _conversation(line, text, format_of, keeps_format)
-            if isinstance(text, bytes)
-            else _unread(line, text)
-        )
+        yield _conversation(line, text, formats) if isinstance(text, bytes) else _unread(line, text)
 
 
 def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | InputError]]:
@@ -174,7 +141,7 @@ def _is_no_json(first: list[bytes]) -> bool:
 
 
 def _is_a_conversation(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, dict) and not _KEYS.isdisjoint(value))
+    return isinstance(value, list) or (isinstance(value, dict) and any(key in value for key in KEYS))
 
 
 def _holds_a_history(line: bytes) -> bool:
@@ -183,7 +150,6 @@ def _holds_a_history(line: bytes) -> bool:
     return isinstance(value, dict) and _is_a_conversation(value)
 
 
-_KEYS = frozenset({"messages", "input", "contents"})
 _NONE = object()
 
 
@@ -199,9 +165,7 @@ def _unread(line: int, error: CtxkitError, value: Any = None) -> Unread:
     return Unread(line, value["id"] if has_id else None, has_id, error)
 
 
-def _conversation(
-    line: int, text: bytes, format_of: Callable[[Any], str], keeps_format: bool
-) -> Conversation | Unread:
+def _conversation(line: int, text: bytes, formats: Formats) -> Conversation | Unread:
     try:
         value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
@@ -209,8 +173,7 @@ def _conversation(
     except ValueError as error:
         return _unread(line, InputError(f"not JSON: {error}"))
     try:
-        format = format_of(value)
-        return replace(_taken_apart(line, value, format), format=format if keeps_format else None)
+        return _taken_apart(line, value, formats.of(value))
     except CtxkitError as error:
         return _unread(line, error, value)
 
@@ -221,7 +184,7 @@ def _refuse(name: str) -> NoReturn:
 
 def _taken_apart(line: int, value: Any, format: str) -> Conversation:
     if isinstance(value, list):
-        return Conversation(line, None, False, value)
+        return Conversation(line, None, False, value, format)
     if not isinstance(value, dict):
         raise ProviderFormatError("neither a list of messages nor an object with one", format=format)
     _refuse_history_on_server(value, format)
@@ -231,9 +194,11 @@ def _taken_apart(line: int, value: Any, format: str) -> Conversation:
         messages = [{"role": "user", "content": messages}]
     if not isinstance(messages, list):
         wanted = " or ".join(f"`{name}`" for name in names)
-        raise ProviderFormatError(f"an object without a list {wanted}", format=format)
+        other = recognised(value)
+        looks = f"; it looks like {other}" if other not in (None, format) else ""
+        raise ProviderFormatError(f"an object without a list {wanted}{looks}", format=format)
     system = _first(value, SYSTEMS.get(format, ("system",)))
-    return Conversation(line, value.get("id"), "id" in value, messages, system, value.get("tools"))
+    return Conversation(line, value.get("id"), "id" in value, messages, format, system, value.get("tools"))
 
 
 def _refuse_history_on_server(value: dict[str, Any], format: str) -> None:

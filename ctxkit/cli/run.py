@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ctxkit.cli.formats import Formats
 from ctxkit.cli.inputs import Conversation, InputError, Unread, conversations, opened
 from ctxkit.cli.outputs import Progress, warn
 from ctxkit.cli.render import plain
@@ -36,7 +37,7 @@ class Failed:
     error: Exception
 
 
-def each(source: str, format: str) -> Iterator[Conversation | Unread]:
+def each(source: str, formats: Formats) -> Iterator[Conversation | Unread]:
     """Every conversation of a file, with progress on a terminal.
 
     Raises:
@@ -46,7 +47,7 @@ def each(source: str, format: str) -> Iterator[Conversation | Unread]:
     progress = Progress()
     count = -1
     with opened(source) as stream:
-        for count, conversation in enumerate(conversations(stream, name=source, format=format)):
+        for count, conversation in enumerate(conversations(stream, name=source, formats=formats)):
             progress.at(count)
             yield conversation
     progress.clear()
@@ -54,13 +55,13 @@ def each(source: str, format: str) -> Iterator[Conversation | Unread]:
         raise InputError(f"no conversation in {_place(source)}")
 
 
-def prepared(source: str, config: Config) -> Iterator[Done | Failed]:
-    """Every conversation of a file, compressed as `config` says."""
-    for conversation in each(source, config.format):
+def prepared(source: str, config: Config, formats: Formats) -> Iterator[Done | Failed]:
+    """Every conversation of a file, each in its own format, compressed as `config` says."""
+    for conversation in each(source, formats):
         if isinstance(conversation, Unread):
             yield Failed(conversation, conversation.error)
             continue
-        manager = config.manager()
+        manager = config.manager(format=conversation.format)
         try:
             manager.add(conversation.messages, system=conversation.system)
             yield Done(conversation, manager.prepare_sync(conversation.tools), manager)

@@ -5,33 +5,37 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ctxkit.cli.formats import Formats
 from ctxkit.config import Config, load
 from ctxkit.errors import ConfigError
 from ctxkit.providers import FORMATS
 
-__all__ = ["add_format", "add_input", "add_settings", "config_of"]
+__all__ = ["add_format", "add_input", "add_settings", "config_of", "formats_of"]
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
+def add_input(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """The input file."""
     parser.add_argument(
         "input",
         metavar="IN",
+        nargs="?" if optional else None,
         help="conversations as JSON or JSON Lines, .gz too; - is stdin. Each is a list of messages or an object "
-        "with `messages` and perhaps `system`, `tools`, `id`",
+        "with `messages` and perhaps `format`, `system`, `tools`, `id`",
     )
 
 
-def add_format(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_format(parser: argparse.ArgumentParser) -> None:
     """The wire format."""
     parser.add_argument(
-        "--format", required=required, choices=FORMATS, help="the wire format of the messages"
+        "--format",
+        choices=FORMATS,
+        help="the wire format of the messages (what each conversation names, or its entries tell)",
     )
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Everything that a config can say in few words, and the config file itself."""
-    add_format(parser, required=False)
+    add_format(parser)
     parser.add_argument("--window", type=int, metavar="N", help="the context window, in tokens")
     parser.add_argument("--reply", type=int, metavar="N", help="tokens of it to keep free for the answer")
     parser.add_argument(
@@ -54,10 +58,8 @@ def config_of(args: argparse.Namespace) -> Config:
     """The config that the options come to.
 
     Raises:
-        ConfigError: they name no format or no budget, or the file has a mistake.
+        ConfigError: they name no budget, or the file has a mistake.
     """
-    if args.format is None and args.config is None:
-        raise ConfigError(f"--format is missing; it is one of {', '.join(FORMATS)}")
     if args.window is None and args.model is None and args.config is None:
         raise ConfigError("--window is missing (or --model, or --config)")
     names = ("format", "model", "strategy")
@@ -66,3 +68,8 @@ def config_of(args: argparse.Namespace) -> Config:
     budget = {name: getattr(args, name) for name in ("window", "reply") if getattr(args, name) is not None}
     given |= {"budget": budget} if budget else {}
     return load(given) if args.config is None else load(args.config, overrides=given)
+
+
+def formats_of(args: argparse.Namespace, config: Config | None) -> Formats:
+    """What the options say of the format of every conversation; a config that is no file says nothing."""
+    return Formats.said(args.format, *([config] if config and args.config is not None else []))

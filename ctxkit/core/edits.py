@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ctxkit.core.facts import Fact
+from ctxkit.core.facts import Fact, unfit_field
 
 __all__ = [
     "Close",
@@ -204,15 +204,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_fact(value: object) -> bool:
-    return (
-        isinstance(value, Fact)
-        and _has_words(value.key)
-        and _is_text(value.value)
-        and _is_text(value.subject)
-        and value.said_by in ("user", "assistant", "tool")
-        and isinstance(value.confidence, int | float)
-        and 0 <= value.confidence <= 1
-    )
+    return type(value) is Fact and not unfit_field(value)
 
 
 _FITS: dict[str, Callable[[object], bool]] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
-from typing import Literal
+from typing import Literal, get_args
 
 from ctxkit.core.marks import fence
 
@@ -24,6 +24,7 @@ __all__ = [
     "frames_of",
     "taken_back",
     "text_of",
+    "unfit_field",
     "unused_number",
 ]
 
@@ -85,6 +86,46 @@ class Fact:
     def stands_in(self, text: str) -> bool:
         """Whether a text says it: its whole line, or its value where that is long enough to say it by itself."""
         return self.line in text or (len(self.value) >= LEAST_TELLING and self.value in text)
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _has_words(value: object) -> bool:
+    return type(value) is str and bool(value.strip())
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int
+
+
+def _is_flag(value: object) -> bool:
+    return type(value) is bool
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    "key": _has_words,
+    "value": _is_text,
+    "confidence": lambda value: (type(value) is int or type(value) is float) and 0 <= value <= 1,
+    "turn": _is_whole,
+    "by": _is_text,
+    "source": lambda value: type(value) is tuple and all(map(_is_whole, value)),
+    "retracted": _is_flag,
+    "subject": _is_text,
+    "said_by": lambda value: type(value) is str and value in get_args(Speaker),
+    "must_keep": _is_flag,
+    "priority": _is_whole,
+    "denied": _is_flag,
+    "place": _is_text,
+    "said_at": _is_text,
+}
+"""What each field of a fact may be: exactly these types, for a class of a plugin's own may do anything when it is used."""
+
+
+def unfit_field(fact: Fact) -> str:
+    """The name of a field with a value that it may not have, "" when there is none."""
+    return next((name for name, fits in _FITS.items() if not fits(getattr(fact, name))), "")
 
 
 LEAST_TELLING = 24

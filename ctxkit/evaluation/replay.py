@@ -31,7 +31,7 @@ class Measured:
         needs: what the calls of the answer need; `held` says whether it was shown.
         constraints: sentences that bind it, said before the current user message; `kept` are those of them that
             it shows word for word.
-        refusal: why there is none, "" when there is one. Then all that follows is empty.
+        refusal: why there is none, "" when there is one. Then all that follows is empty, but for `failures`.
         violations: wire rules that it breaks and the conversation itself does not.
         tokens: its size, what goes along with the messages included.
         cached: tokens of its common prefix with the request before, in whole messages.
@@ -39,7 +39,8 @@ class Measured:
         everything: tokens of a request with all that was said until then; `everything_cached` of the one before.
         answer: tokens of the recorded answer.
         compacted: whether a compaction was made for it.
-        failures: steps of the strategy that were rolled back.
+        failures: steps of the strategy that were rolled back or could not do all, each with its reason; of a request
+            that was refused too.
         seconds: what it took; not compared.
     """
 
@@ -58,7 +59,7 @@ class Measured:
     everything_cached: int = 0
     answer: int = 0
     compacted: bool = False
-    failures: int = 0
+    failures: tuple[tuple[str, str], ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
 
@@ -124,15 +125,19 @@ class _Replaying:
             self._waiting += 1
             return []
         except BudgetExceededError as error:
+            failures = tuple(
+                (step, why) for step, _, why in (each.partition(": ") for each in error.failures)
+            )
             refused = self._judge.refused(at, str(error))
-            return [replace(refused, seconds=time.perf_counter() - started)]
+            return [replace(refused, failures=failures, seconds=time.perf_counter() - started)]
         seconds = time.perf_counter() - started
         return [self._told(request, self._judge.sent(at, request.messages, request.system), seconds)]
 
     @staticmethod
     def _told(request: Request, measured: Measured, seconds: float) -> Measured:
         report = request.report
-        return replace(measured, compacted=report.compacted, failures=len(report.failures), seconds=seconds)
+        failures = tuple((each.by, each.why) for each in report.failures)
+        return replace(measured, compacted=report.compacted, failures=failures, seconds=seconds)
 
 
 class Judge:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
+from ctxkit.evaluation.reasons import Reasons
 from ctxkit.evaluation.replay import Measured, Replay
 
 __all__ = ["Score", "score_of"]
@@ -27,7 +28,8 @@ class Score:
         tokens, cached, repeated, everything, everything_cached, answers: of the requests sent; see `Measured`.
         turns: turns in which a request was asked for.
         compactions: requests for which one was made.
-        failures: steps of strategies that were rolled back.
+        failures: how often steps of strategies were rolled back or could not do all, over all asked for; why they
+            could not is in `reasons`.
         seconds: what the requests took.
     """
 
@@ -55,6 +57,7 @@ class Score:
     turns: int = 0
     compactions: int = 0
     failures: int = 0
+    reasons: Reasons = field(default_factory=Reasons)
     seconds: float = 0.0
 
     def __add__(self, other: Score) -> Score:
@@ -75,6 +78,8 @@ def _of_request(request: Measured) -> Score:
         needs=len(request.needs),
         far=len(far),
         constraints=len(request.constraints),
+        failures=len(request.failures),
+        reasons=Reasons.of(request.failures),
         seconds=request.seconds,
     )
     if request.refusal:
@@ -97,5 +102,4 @@ def _of_request(request: Measured) -> Score:
         everything_cached=request.everything_cached,
         answers=request.answer,
         compactions=request.compacted,
-        failures=request.failures,
     )

@@ -11,9 +11,12 @@ from ctxkit.evaluation.prices import Prices
 from ctxkit.evaluation.runs import Failure
 from ctxkit.evaluation.scores import Score
 from ctxkit.evaluation.settings import Setting
+from ctxkit.evaluation.values import one_spaced
 
 __all__ = ["Evaluation", "Failed", "as_json", "legend", "markdown"]
 
+MOST_SHOWN = 120
+"""Characters that are shown of a reason."""
 
 COUNTS: tuple[tuple[str, str, Callable[[Score], int]], ...] = (
     ("requests", "requests that were asked for", lambda score: score.requests),
@@ -97,7 +100,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 def _result(evaluation: Evaluation, at: int, file: str | None) -> dict[str, Any]:
     setting, score = evaluation.settings[at], evaluation.score(at, file)
     sums = asdict(score)
-    del sums["seconds"]
+    del sums["seconds"], sums["reasons"]
     size = {"window": setting.budget["window"]} if setting.share is None else {"share": setting.share}
     return {
         "strategy": setting.name,
@@ -105,6 +108,10 @@ def _result(evaluation: Evaluation, at: int, file: str | None) -> dict[str, Any]
         "model": setting.model,
         "file": file,
         "sums": sums,
+        "steps": [
+            {**asdict(step), "reasons": [asdict(reason) for reason in step.reasons]}
+            for step in score.reasons.by_step()
+        ],
         "metrics": metrics(score, evaluation.prices[at]),
     }
 
@@ -135,15 +142,22 @@ def _blocks(evaluation: Evaluation) -> Iterator[str]:
     if any(score.conversations for score in scores):
         yield from _measured(evaluation)
     if any(score.failures for score in scores):
-        yield "## Steps of strategies that were rolled back"
-        yield "\n".join(
-            f"- {setting.name}, {setting.size}: {score.failures}"
-            for setting, score in zip(evaluation.settings, scores, strict=True)
-            if score.failures
-        )
+        yield "## What steps could not do"
+        yield "\n".join(_steps(evaluation.settings, scores))
     if evaluation.failures:
         yield "## Failures"
         yield "\n".join(map(_told, evaluation.failures))
+
+
+def _steps(settings: Sequence[Setting], scores: Sequence[Score]) -> Iterator[str]:
+    """How often steps of each setting came to nothing or not to all, and the commonest reason of each."""
+    for setting, score in zip(settings, scores, strict=True):
+        if score.failures:
+            yield f"- {setting.name}, {setting.size}: {score.failures}"
+        for step in score.reasons.by_step():
+            commonest = step.reasons[0]
+            share = "all" if commonest.count == step.count else f"{commonest.count}"
+            yield f"  - {_quoted(step.step)}: {step.count}, {share} of them {_quoted(commonest.why)}"
 
 
 def _measured(evaluation: Evaluation) -> Iterator[str]:
@@ -199,6 +213,12 @@ def _aligned(rows: list[list[str]], *, names: int) -> str:
 
 
 def _told(failed: Failed) -> str:
-    """Where and what type; what the error says may hold anything, and is in the JSON."""
     some = f" ({', '.join(failed.settings)})" if failed.settings else ""
-    return f"- {failed.file}:{failed.line}: {failed.failure.type}{some}"
+    why = f": {_quoted(failed.failure.message)}" if failed.failure.message else ""
+    return f"- {failed.file}:{failed.line}{some}: {failed.failure.type}{why}"
+
+
+def _quoted(text: str) -> str:
+    """What others wrote, as one short line of code in Markdown: nothing in it is a mark. The JSON has all of it."""
+    line = one_spaced("".join(each if each.isprintable() else " " for each in text)).replace("`", "'")
+    return f"`{line if len(line) <= MOST_SHOWN else f'{line[: MOST_SHOWN - 1]}…'}`"

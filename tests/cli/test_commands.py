@@ -60,6 +60,69 @@ def test_check_fails_where_it_cannot_read(tmp_path: Path, capsys: pytest.Capture
     assert f"{file}:1: " in said.out
 
 
+CONFIG = """
+[budget]
+window = 9_000
+[strategy]
+kind = "hybrid"
+steps = [
+    "drop-reasoning",
+    { kind = "within", region = "recent", strategy = "drop-oldest" },
+    { kind = "hybrid", steps = ["drop-media", "drop-oldest"] },
+]
+"""
+
+
+def _config(tmp_path: Path, text: str = CONFIG) -> str:
+    (tmp_path / "own.toml").write_text(text)
+    return str(tmp_path / "own.toml")
+
+
+def test_check_takes_a_config_alone_and_tells_its_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _config(tmp_path)
+    assert main(["check", "--config", file]) == 0
+    steps = "drop-reasoning, within (drop-oldest), hybrid (drop-media, drop-oldest)"
+    assert capsys.readouterr() == (f"{file} is fine: hybrid ({steps})\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[budget]\nwindow = 0", "budget.window: "),
+        ("strategy = 'drop-oldes'\nbudget.window = 9", "did you mean drop-oldest?"),
+        ("model = 'gpt-5'\nbudget = {window = 9, reply = 9}", "reply (9) must be smaller than window (9)"),
+        ("format = ", "own.toml"),
+    ],
+)
+def test_a_config_with_a_mistake_is_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    file = _config(tmp_path, text)
+    for words in (["--config", file], [_file(tmp_path, HISTORY), "--config", file]):
+        assert main(["check", *words]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert said in printed.err
+
+
+def test_check_of_both_tells_what_is_broken_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _config(tmp_path)
+    assert main(["check", _file(tmp_path, HISTORY), "--config", file]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["check", _file(tmp_path, ORPHAN), "--config", file]) == 1
+    assert ": C2: " in capsys.readouterr().out
+
+
+def test_check_of_nothing_says_what_to_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 2
+    expected = "ctxkit: nothing to check: give conversations (IN), a config file (--config FILE), or both\n"
+    assert capsys.readouterr() == ("", expected)
+    assert main(["check", "--config", str(tmp_path / "none.toml")]) == 2
+    assert "none.toml cannot be read: No such file" in capsys.readouterr().err
+
+
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"ctxkit {distribution('ctxkit-core').version}\n"

@@ -48,7 +48,7 @@ def _compressed(tmp_path: Path, text: str, *options: str) -> tuple[int, list[dic
 def test_a_conversation_is_written_with_its_report(tmp_path: Path) -> None:
     code, (record,) = _compressed(tmp_path, "\n" + json.dumps({"id": 7, "messages": HISTORY}))
     assert code == 0
-    assert list(record) == ["id", "messages", "report"]
+    assert list(record) == ["id", "format", "messages", "report"]
     assert (record["id"], record["messages"]) == (7, KEPT)
     (edit,) = record["report"]["edits"]
     assert (edit["kind"], edit["positions"], edit["line"]) == ("Drop", [1, 2], 2)
@@ -57,7 +57,7 @@ def test_a_conversation_is_written_with_its_report(tmp_path: Path) -> None:
 
 def test_a_list_has_no_id(tmp_path: Path) -> None:
     _, (record,) = _compressed(tmp_path, json.dumps(HISTORY, indent=1))
-    assert list(record) == ["messages", "report"]
+    assert list(record) == ["format", "messages", "report"]
 
 
 def test_system_text_beside_the_messages_is_written_beside_them(tmp_path: Path) -> None:
@@ -155,7 +155,6 @@ def test_a_known_model_needs_no_window(tmp_path: Path) -> None:
             "did you mean drop-oldest",
         ),
         (("--format", "openai-chat", "--strategy", "drop-oldest"), "--window is missing"),
-        (("--window", "9", "--strategy", "drop-oldest"), "--format is missing"),
         (("--format", "x", "--window", "9"), "invalid choice: 'x'"),
         (("--format", "openai-chat", "--window", "x"), "invalid int value"),
         ((*OPTIONS, "--reply", "60"), "reply (60) must be smaller than window (60)"),

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from ctxkit.cli import main
-from ctxkit.cli.inputs import transcripts
 from ctxkit.cli.outputs import Progress
 from tests.evaluation.shop import REFUND, TENS
 
@@ -118,20 +117,13 @@ def test_a_broken_line_is_told_and_the_others_go_on(
         (3, "b\x1b[2J", "ProviderFormatError"),
         (4, None, "ProviderFormatError"),
     ]
-    assert "- in.jsonl:2: InputError\n" in said.out
+    assert "- in.jsonl:2: InputError: `not JSON: Expecting value: line 1 column 1 (char 0)`\n" in said.out
 
 
 def test_each_conversation_may_name_its_format(tmp_path: Path) -> None:
     file = _file(tmp_path, THINKING, {"messages": REFUND}, {"format": "openai-chat", "messages": REFUND})
-    code, found = _evaluated(tmp_path, file, *CHAT, "--share", "1")
+    code, found = _evaluated(tmp_path, file, "--share", "1")
     assert (code, _sums(found, "conversations", "needs")) == (0, [[3, 7], [3, 7]])
-
-
-def test_the_history_stands_where_its_format_has_it(tmp_path: Path) -> None:
-    contents = [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "ho"}]}]
-    gemini = {"format": "gemini", "contents": contents}
-    (one,) = transcripts(io.BytesIO(json.dumps(gemini).encode()), name="in", format=None)
-    assert getattr(one, "messages", None) == contents
 
 
 def test_a_conversation_without_a_format_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,6 +238,21 @@ def test_a_config_that_cannot_be_scaled_fails_where_it_cannot(
     said = capsys.readouterr().err
     assert f"in.jsonl:1 ({tmp_path / 'own.toml'} at 25 %): ConfigError: " in said
     assert "reply (20) must be smaller than window (15)" in said
+
+
+def test_a_step_that_has_no_model_is_named_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.toml").write_text(
+        'strategy.kind = "hybrid"\nstrategy.steps = ["summarize", "drop-oldest"]'
+    )
+    words = ("--config", str(tmp_path / "own.toml"), "--window", "140")
+    _, found = _evaluated(tmp_path, _file(tmp_path, TENS * 6, TENS * 6), *words)
+    why = "no model is named, and no `ask` was given to ContextManager"
+    step = {"step": "summarize", "count": 22, "reasons": [{"why": why, "count": 22}]}
+    assert [(each["sums"]["failures"], each["steps"]) for each in found["results"]] == [(22, [step])] * 2
+    told = f"  - `summarize`: 22, all of them `{why.replace('`', chr(39))}`\n"
+    assert f"own.toml, 140: 22\n{told}" in capsys.readouterr().out
 
 
 def test_a_model_has_its_prices(tmp_path: Path) -> None:

@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
+from ctxkit.cli.formats import Formats
 from ctxkit.cli.inputs import Conversation, Unread, conversations, opened
 
+CHAT = "openai-chat"
 HI = {"role": "user", "content": "hi"}
 BYE = {"role": "user", "content": "bye"}
 
 
-def _read(text: str | bytes, *, format: str = "openai-chat", name: str = "in") -> list[Conversation | Unread]:
+def _read(text: str | bytes, *, format: str = CHAT, name: str = "in") -> list[Conversation | Unread]:
     raw = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    return list(conversations(io.BytesIO(raw), name=name, format=format))
+    return list(conversations(io.BytesIO(raw), name=name, formats=Formats(format)))
 
 
 def _message(one: Conversation | Unread) -> str:
@@ -32,19 +34,19 @@ def _message(one: Conversation | Unread) -> str:
 def test_a_list_of_messages_is_one_conversation(indent: int | None, before: str) -> None:
     line = 1 + before.count("\n")
     assert _read(before + json.dumps([HI, BYE], indent=indent)) == [
-        Conversation(line, None, False, [HI, BYE])
+        Conversation(line, None, False, [HI, BYE], CHAT)
     ]
 
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_object_has_id_system_and_tools(indent: int | None) -> None:
     whole: dict[str, Any] = {"id": None, "messages": [HI], "system": "s", "tools": [{}], "else": 1}
-    assert _read(json.dumps(whole, indent=indent)) == [Conversation(1, None, True, [HI], "s", [{}])]
+    assert _read(json.dumps(whole, indent=indent)) == [Conversation(1, None, True, [HI], CHAT, "s", [{}])]
 
 
 def test_json_lines_are_numbered_as_they_stand_in_the_file() -> None:
     text = json.dumps({"id": 1, "messages": [HI]}) + "\n\n" + json.dumps([BYE]) + "\r\n"
-    assert _read(text) == [Conversation(1, 1, True, [HI]), Conversation(3, None, False, [BYE])]
+    assert _read(text) == [Conversation(1, 1, True, [HI], CHAT), Conversation(3, None, False, [BYE], CHAT)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_json_lines_are_numbered_as_they_stand_in_the_file() -> None:
 def test_a_broken_first_line_does_not_swallow_the_others(first: str) -> None:
     broken, *others = _read(first + "\n" + json.dumps({"id": 2, "messages": [HI]}) + "\n")
     assert _message(broken).startswith("not JSON: ")
-    assert others == [Conversation(2, 2, True, [HI])]
+    assert others == [Conversation(2, 2, True, [HI], CHAT)]
 
 
 @pytest.mark.parametrize("second", ["oops", "3", '{"a": 1}', "null"])
@@ -67,7 +69,7 @@ def test_what_is_no_json_is_one_error(second: str) -> None:
 def test_a_name_that_ends_in_jsonl_is_read_line_by_line() -> None:
     broken, second = _read('{"messages": [\n[]\n', name="a.JSONL")
     assert isinstance(broken, Unread)
-    assert second == Conversation(2, None, False, [])
+    assert second == Conversation(2, None, False, [], CHAT)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_an_empty_file_has_no_conversations() -> None:
     ],
 )  # fmt: skip
 def test_each_format_has_its_own_keys(format: str, whole: Any, messages: Any, system: Any) -> None:
-    assert _read(json.dumps(whole), format=format) == [Conversation(1, None, False, messages, system)]
+    assert _read(json.dumps(whole), format=format) == [Conversation(1, None, False, messages, format, system)]
 
 
 @pytest.mark.parametrize("key", ["previous_response_id", "conversation"])
@@ -127,14 +129,16 @@ def test_keys_of_other_formats_are_no_history() -> None:
 def test_gzip_is_known_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(json.dumps([HI]).encode()))
     with opened(str(tmp_path / "a")) as stream:
-        assert list(conversations(stream, name="a", format="gemini")) == [Conversation(1, None, False, [HI])]
+        assert list(conversations(stream, name="a", formats=Formats())) == [
+            Conversation(1, None, False, [HI], CHAT)
+        ]
 
 
 def test_a_damaged_gzip_file_ends_in_an_error(tmp_path: Path) -> None:
     lines = "".join(json.dumps({"id": at, "messages": [HI]}) + "\n" for at in range(5_000))
     (tmp_path / "a.gz").write_bytes(gzip.compress(lines.encode())[:-2_000])
     with opened(str(tmp_path / "a.gz")) as stream:
-        *read, last = conversations(stream, name="a.gz", format="openai-chat")
+        *read, last = conversations(stream, name="a.gz", formats=Formats(CHAT))
     assert read
     assert all(isinstance(each, Conversation) for each in read)
     assert "the gzip file is damaged from here on" in _message(last)
@@ -144,7 +148,7 @@ def test_stdin_may_be_packed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = io.BufferedReader(io.BytesIO(gzip.compress(json.dumps([HI]).encode())))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(packed))
     with opened("-") as stream:
-        assert len(list(conversations(stream, name="-", format="openai-chat"))) == 1
+        assert len(list(conversations(stream, name="-", formats=Formats(CHAT)))) == 1
 
 
 def test_lines_are_read_one_at_a_time() -> None:
@@ -157,5 +161,5 @@ def test_lines_are_read_one_at_a_time() -> None:
             return super().__next__()
 
     stream = Counted((json.dumps({"messages": [HI]}) + "\n").encode() * 1_000)
-    next(conversations(stream, name="in", format="openai-chat"))
+    next(conversations(stream, name="in", formats=Formats(CHAT)))
     assert taken == 2

@@ -60,7 +60,31 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Plugin:
 def test_its_tests_pass_at_once(plugin: Plugin) -> None:
     done = plugin.run(["pytest", "-q", "-p", "no:cacheprovider"])
     assert done.returncode == 0, done.stdout
-    assert f"{10 + len(FOODS)} passed" in done.stdout
+    assert f"{10 + 2 * len(FOODS)} passed" in done.stdout
+
+
+CHINESE = 'return rf"(?<![a-z]){re.escape(word)}" if word.isascii() else re.escape(word)'
+MUTANTS = {
+    "no Chinese word after another": CHINESE.replace("else re", 'else r"\\b" + re'),
+    "no word that touches Chinese": CHINESE.replace("(?<![a-z])", r"\b"),
+    "no Chinese word at all": CHINESE.replace("else re", 'else "x" + re'),
+    "no English word after a blank": CHINESE.replace("(?<![a-z])", "(?<![a-z ])"),
+}
+"""What an author may take `_beginning` to be, and what is then lost."""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
+def test_its_own_tests_find_a_word_that_is_lost(tmp_path: Path, mutant: str) -> None:
+    assert main(["new-plugin", "keep-food-allergies", "--folder", str(tmp_path)]) == 0
+    module = tmp_path / "src" / "ctxkit_keep_food_allergies" / "__init__.py"
+    code = module.read_text(encoding="utf-8")
+    assert code.count(CHINESE) == 1
+    module.write_text(code.replace(CHINESE, mutant), encoding="utf-8")
+    done = Plugin(tmp_path, tmp_path / "src").run(
+        ["pytest", "-q", "-p", "no:cacheprovider", "-k", "not laws"]
+    )
+    assert done.returncode == 1, done.stdout
+    assert "AssertionError" in done.stdout
 
 
 def test_it_is_listed_at_once(plugin: Plugin) -> None:

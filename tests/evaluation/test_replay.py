@@ -9,6 +9,7 @@ import pytest
 from ctxkit.errors import ConfigError, StrategyError
 from ctxkit.evaluation.replay import Judge, Measured, replay
 from ctxkit.evaluation.settings import Setting
+from ctxkit.strategies.drop_media import DropMedia
 from ctxkit.strategies.drop_oldest import DropOldest
 from tests.evaluation.shop import ORDER, REFUND, TENS, calls, recorded, result, said
 
@@ -124,6 +125,20 @@ def test_what_a_strategy_cannot_make_fit_is_a_refusal() -> None:
     done = replay(recorded(messages), setting)
     assert [bool(request.refusal) for request in done.requests] == [False, False, True]
     assert "the smallest request that was reached has 50 tokens" in done.requests[2].refusal
+
+
+def test_steps_that_failed_are_told_with_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("no idea")
+
+    monkeypatch.setattr(DropMedia, "plan", broken)
+    why = ("drop-media", "it raised ValueError: no idea")
+    ladder = {"kind": "hybrid", "steps": ["drop-media", "drop-oldest"]}
+    done = replay(recorded(TENS), Setting("ladder", ladder, share=0.5))
+    assert [request.failures for request in done.requests] == [(), (), (why,)]
+    # also where no request came of it
+    alone = replay(recorded(TENS), Setting("drop-media", "drop-media", share=0.5))
+    assert [(bool(request.refusal), request.failures) for request in alone.requests][-1] == (True, (why,))
 
 
 def test_a_moment_with_an_open_call_asks_for_nothing() -> None:

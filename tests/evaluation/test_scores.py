@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.evaluation.needs import Need
+from ctxkit.evaluation.reasons import Reasons
 from ctxkit.evaluation.replay import Measured, Replay, replay
 from ctxkit.evaluation.scores import Score, score_of
 from ctxkit.evaluation.settings import Setting
@@ -29,7 +30,7 @@ GOOD = Measured(
     everything_cached=150,
     answer=7,
     compacted=True,
-    failures=2,
+    failures=(("a", "no model"), ("b", "no room")),
     seconds=0.5,
 )
 
@@ -61,6 +62,7 @@ def test_a_request_in_sums() -> None:
         turns=1,
         compactions=1,
         failures=2,
+        reasons=Reasons.of(GOOD.failures),
         seconds=0.5,
     )
 
@@ -76,9 +78,11 @@ def test_usable_is_valid_and_fitting_and_grounded() -> None:
 
 def test_a_refusal_counts_as_all_missing_and_sends_nothing() -> None:
     asked = Measured(2, 1, 100, (replace(NEAR, held=False),), ("must a",), refusal="too large", seconds=1.0)
-    assert score_of(Replay((asked,))) == Score(
-        conversations=1, requests=1, needs=1, constraints=1, turns=1, seconds=1.0
-    )
+    expected = Score(conversations=1, requests=1, needs=1, constraints=1, turns=1, seconds=1.0)
+    assert score_of(Replay((asked,))) == expected
+    failed = replace(asked, failures=(("a", "no model"),))
+    reasons = Reasons.of([("a", "no model")])
+    assert score_of(Replay((failed,))) == replace(expected, failures=1, reasons=reasons)
 
 
 def test_turns_are_those_in_which_something_was_asked() -> None:
@@ -86,7 +90,10 @@ def test_turns_are_those_in_which_something_was_asked() -> None:
     assert score_of(Replay(requests)).turns == 2
 
 
-scores = st.builds(Score, **{each.name: st.integers(0, 1_000) for each in fields(Score)})
+COUNTS = [each.name for each in fields(Score) if each.name != "reasons"]
+
+reasons = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"))).map(Reasons.of)
+scores = st.builds(Score, **{name: st.integers(0, 1_000) for name in COUNTS}, reasons=reasons)
 
 
 @given(st.lists(scores, max_size=5), st.integers(0, 5))
@@ -96,8 +103,10 @@ def test_shards_add_up_to_the_whole(all_of_them: list[Score], cut: int) -> None:
 
 
 def test_each_sum_is_added() -> None:
-    one = Score(*range(1, len(fields(Score)) + 1))
-    assert one + one == Score(*(2 * value for value in range(1, len(fields(Score)) + 1)))
+    once, twice = Reasons.of([("a", "x")]), Reasons.of([("a", "x"), ("a", "x")])
+    one = Score(**{name: at for at, name in enumerate(COUNTS, 1)}, reasons=once)  # type: ignore[arg-type]
+    both = Score(**{name: 2 * at for at, name in enumerate(COUNTS, 1)}, reasons=twice)  # type: ignore[arg-type]
+    assert one + one == both
 
 
 def test_conversations_add_up() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxkit.evaluation.metrics import METRICS
 from ctxkit.evaluation.prices import Prices
+from ctxkit.evaluation.reasons import Reasons
 from ctxkit.evaluation.runs import Failure
 from ctxkit.evaluation.scores import Score
 from ctxkit.evaluation.settings import Setting
@@ -100,7 +103,8 @@ def test_failures_are_told_once_with_their_settings() -> None:
         Failed("a.jsonl", 4, None, contrary, ("a|b.toml at 50 %",))
     ]
     assert markdown(evaluation).endswith(
-        "## Failures\n\n- a.jsonl:3: InputError\n- a.jsonl:4: ConfigError (a|b.toml at 50 %)\n"
+        "## Failures\n\n- a.jsonl:3: InputError: `not JSON`\n"
+        "- a.jsonl:4 (a|b.toml at 50 %): ConfigError: `no`\n"
     )
     assert as_json(evaluation)["failures"] == [
         {
@@ -118,6 +122,52 @@ def test_failures_are_told_once_with_their_settings() -> None:
             "error": {"type": "ConfigError", "message": "no"},
         },
     ]
+
+
+def test_what_steps_could_not_do_is_told_with_the_commonest_reason() -> None:
+    evaluation = Evaluation(SETTINGS[:2], [None, None])
+    reasons = Reasons.of(
+        [*[("sum", "no model")] * 3, *[("keep", "no room for 7")] * 4, ("keep", "a\tsecret")]
+    )
+    score = Score(conversations=1, failures=8, reasons=reasons)
+    evaluation.add("a.jsonl", 1, None, [score, Score(conversations=1)])
+    evaluation.add("b.jsonl", 1, None, [score, Score(conversations=1)])
+    assert markdown(evaluation).endswith(
+        "## What steps could not do\n\n"
+        "- hybrid, 50 %: 16\n"
+        "  - `keep`: 10, 8 of them `no room for 7`\n"
+        "  - `sum`: 6, all of them `no model`\n"
+    )
+    (whole, file, *_) = as_json(evaluation)["results"]
+    assert whole["steps"] == [
+        {
+            "step": "keep",
+            "count": 10,
+            "reasons": [{"why": "no room for 7", "count": 8}, {"why": "a\tsecret", "count": 2}],
+        },
+        {"step": "sum", "count": 6, "reasons": [{"why": "no model", "count": 6}]},
+    ]
+    assert [step["count"] for step in file["steps"]] == [5, 3]
+    assert whole["sums"]["failures"] == 16
+    assert "reasons" not in whole["sums"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x" * 120, "x" * 120),
+        ("x" * 121, "x" * 119 + "…"),
+        ("a\n  `b`\u202e c", "a 'b' c"),
+        ("", ""),
+    ],
+)
+def test_what_others_wrote_is_one_short_line(text: str, shown: str) -> None:
+    evaluation = Evaluation(SETTINGS[:1], [None])
+    evaluation.add("a.jsonl", 3, None, [Failure("InputError", text)])
+    assert markdown(evaluation).endswith(
+        f"- a.jsonl:3: InputError: `{shown}`\n" if shown else ": InputError\n"
+    )
+    assert as_json(evaluation)["failures"][0]["error"]["message"] == text
 
 
 def test_the_legend_has_a_line_a_column() -> None:
