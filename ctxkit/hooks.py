@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.metadata import entry_points
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from ctxkit.config_error import nearest
 from ctxkit.core.facts import Fact, Speaker, unfit_field
+from ctxkit.errors import ConfigError, UnknownPluginError
 from ctxkit.models.containing import is_callers
 from ctxkit.secrets import secrets_in
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from ctxkit.report import Report
     from ctxkit.tokens import TokenCounter
 
-__all__ = ["GROUP", "Called", "Hooks", "hook", "tell_observers"]
+__all__ = ["GROUP", "Called", "Hooks", "chosen", "hook"]
 
 GROUP = "ctxkit"
 """The entry point group of plugins with hooks."""
@@ -93,8 +95,29 @@ def _loaded() -> _Loaded:
                 raise
             if manager.has_plugin(point.name):
                 manager.unregister(name=point.name)
-            loaded.broken.append((f"hooks of {point.name}", _said(error)))
+            loaded.broken.append((point.name, _said(error)))
     return loaded
+
+
+def chosen(plugins: Collection[str] | None) -> frozenset[str] | None:
+    """The names of plugins whose hooks are to be asked, None for all that are installed.
+
+    Raises:
+        ConfigError: it is no list of names.
+        UnknownPluginError: no plugin with hooks of such a name is installed.
+    """
+    if plugins is None:
+        return None
+    if isinstance(plugins, str) or not isinstance(plugins, Collection):
+        raise ConfigError(f"plugins is a list of names, not {plugins!r:.60}", path="plugins")
+    loaded = _loaded()
+    installed = sorted({*(name for name, _ in loaded.manager.list_name_plugin()), *(name for name, _ in loaded.broken)})
+    for name in plugins:
+        if name not in installed:
+            there = nearest(str(name), installed) or f"; there are: {', '.join(installed) or 'none'}"
+            message = f"no plugin {name!r:.60} with hooks is installed{there}"
+            raise UnknownPluginError(message, name=str(name), installed=installed, path="plugins")
+    return frozenset(plugins)
 
 
 @dataclass
@@ -102,9 +125,11 @@ class Called:
     """The hooks as strategies call them.
 
     Attributes:
+        plugins: the plugins that are asked; all that are installed for None. See `chosen`.
         failures: which plugins raised or returned what they may not, and why; each is put down once.
     """
 
+    plugins: frozenset[str] | None = None
     failures: dict[str, str] = field(default_factory=dict)
     _known: dict[tuple[str, Speaker], list[Fact]] = field(default_factory=dict, repr=False)
     _told: set[tuple[str, str]] = field(default_factory=set, repr=False)
@@ -118,7 +143,7 @@ class Called:
     @property
     def checks_requests(self) -> bool:
         """Whether any plugin looks at requests."""
-        return bool(_loaded().manager.hook.ctxkit_check_request.get_hookimpls())
+        return bool(self._asked("ctxkit_check_request"))
 
     def facts_in(self, text: str, said_by: Speaker) -> list[Fact]:
         """What all plugins find in a text, `by` whom, without what is not verbatim in it. A text that stays in a conversation is
@@ -196,14 +221,38 @@ class Called:
 
     def _answers(self, name: str, **given: Any) -> Iterator[tuple[str, Any]]:
         """What each implementation of a hook returned, but for None."""
-        for by, why in _loaded().broken:
-            self.failures[by] = why
-        for implementation in getattr(_loaded().manager.hook, name).get_hookimpls():
+        self.failures.update(self._broken())
+        for implementation in self._asked(name):
             by = f"{name} of {implementation.plugin_name}"
             wanted = [given[each] for each in implementation.argnames]
             answer = self._guarded(by, partial(implementation.function, *wanted))
             if answer is not None:
                 yield by, answer
+
+    def _asked(self, name: str) -> list[pluggy.HookImpl]:
+        """The implementations of a hook, of the plugins that are asked."""
+        found = getattr(_loaded().manager.hook, name).get_hookimpls()
+        return [each for each in found if self.plugins is None or each.plugin_name in self.plugins]
+
+    def _broken(self) -> list[tuple[str, str]]:
+        """Which of them could not be loaded, and why."""
+        broken = _loaded().broken
+        return [(f"hooks of {name}", why) for name, why in broken if self.plugins is None or name in self.plugins]
+
+    def tell_observers(self, tell: Callable[[], Report]) -> list[tuple[str, str]]:
+        """Tell every observer of a compaction; returns those that are broken or raised, and why.
+
+        Without observers no report is written.
+        """
+        failures = self._broken()
+        for implementation in self._asked("ctxkit_compacted"):
+            try:
+                implementation.function(*[tell() for name in implementation.argnames if name == "report"])
+            except BaseException as error:
+                if is_callers(error):
+                    raise
+                failures.append((f"observer {implementation.plugin_name}", _said(error)))
+        return failures
 
     def _guarded(self, by: str, call: Callable[[], Any]) -> Any:
         """What code of a plugin returns; None when it raises, which is put down."""
@@ -253,20 +302,3 @@ def _said(error: BaseException) -> str:
         if is_callers(wordless):
             raise
         return f"{type(error).__name__}, without words"
-
-
-def tell_observers(tell: Callable[[], Report]) -> list[tuple[str, str]]:
-    """Tell every observer of a compaction; returns those that are broken or raised, and why.
-
-    Without observers no report is written.
-    """
-    loaded = _loaded()
-    failures = list(loaded.broken)
-    for implementation in loaded.manager.hook.ctxkit_compacted.get_hookimpls():
-        try:
-            implementation.function(*[tell() for name in implementation.argnames if name == "report"])
-        except BaseException as error:
-            if is_callers(error):
-                raise
-            failures.append((f"observer {implementation.plugin_name}", _said(error)))
-    return failures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +44,7 @@ class ContextManager:
             change anything before it. By default what the preset of the model says.
         repair: mend broken payloads and report it, instead of raising ProviderFormatError.
         strict: raise when a strategy fails, instead of rolling it back and reporting it.
+        plugins: names of the plugins whose hooks are asked; by default all that are installed.
 
     Raises:
         ConfigError: an unknown format or strategy, or settings that contradict each other.
@@ -61,6 +62,7 @@ class ContextManager:
         reasoning: Literal["strip", "keep", "refuse"] | None = None,
         repair: bool = False,
         strict: bool = False,
+        plugins: Collection[str] | None = None,
     ) -> None:
         self._preparation = Preparation(
             format,
@@ -72,6 +74,7 @@ class ContextManager:
             reasoning=reasoning,
             repair=repair,
             strict=strict,
+            plugins=plugins,
         )
         self._history = self._preparation.history
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from inspect import signature
@@ -22,7 +22,7 @@ from ctxkit.core.view import View
 from ctxkit.engine import Outcome, check_fits, compact
 from ctxkit.errors import ConfigError, ProviderFormatError, StrategyError
 from ctxkit.history import Added, History, Snapshot, Step
-from ctxkit.hooks import Called
+from ctxkit.hooks import Called, chosen
 from ctxkit.jsons import copied, taken_in
 from ctxkit.models.models import Models
 from ctxkit.models.question import Ask
@@ -108,6 +108,7 @@ class Preparation:
         reasoning: Literal["strip", "keep", "refuse"] | None = None,
         repair: bool = False,
         strict: bool = False,
+        plugins: Collection[str] | None = None,
     ) -> None:
         self._settings: dict[str, Any] = {
             "format": format,
@@ -116,13 +117,14 @@ class Preparation:
             "counter": counter,
         }
         self._settings |= {"ask": ask, "reasoning": reasoning, "repair": repair, "strict": strict}
+        self._settings["plugins"] = plugins
         if reasoning not in (None, "strip", "keep", "refuse"):
             raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
         if model is not None and not isinstance(model, str):
             raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
         self.provider = provider(format)
         self.budget = _budget(budget, model)
-        self.hooks = Called()
+        self.hooks = Called(chosen(plugins))
         self.counter = self._counter(counter, model)
         known = find_preset(model) if model is not None else None
         policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
@@ -349,7 +351,7 @@ class Preparation:
     ) -> Telling:
         """What there is to say since the last report; observers hear of a compaction."""
         announced = (*self.history.announced(), *stood_for)
-        self.last = self.told(done, announced, started, wrong).observed()
+        self.last = self.told(done, announced, started, wrong).observed(self.hooks)
         return self.last
 
     def told(

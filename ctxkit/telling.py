@@ -8,7 +8,7 @@ from functools import cached_property
 from ctxkit.core.edits import Failure
 from ctxkit.core.view import View
 from ctxkit.engine import Outcome
-from ctxkit.hooks import tell_observers
+from ctxkit.hooks import Called
 from ctxkit.models.models import ModelCall
 from ctxkit.report import Report, called, failed, region_reports, told
 from ctxkit.tokens import TokenCounter
@@ -69,11 +69,11 @@ class Telling:
             seconds=self.seconds,
         )
 
-    def observed(self) -> Telling:
+    def observed(self, hooks: Called) -> Telling:
         """The same with every observer of compactions told; what those that failed raised is in the report."""
         if not self.compacted or self.outcome is None:
             return self
-        failures = tuple(Failure(by, why) for by, why in tell_observers(lambda: self.report))
+        failures = tuple(Failure(by, why) for by, why in hooks.tell_observers(lambda: self.report))
         if not failures:
             return self
         return replace(self, failures=(*self.failures, *failures))

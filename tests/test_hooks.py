@@ -42,7 +42,7 @@ def ctxkit_check_request(text, facts):
 
 SCRIPT = """
 import json
-from ctxkit import ContextManager, StrategyError
+from ctxkit import ConfigError, ContextManager, StrategyError
 from ctxkit.hooks import Called
 hooks = Called()
 facts = [(f.key, f.value) for f in hooks.facts_in("order W1 is late", "user")]
@@ -64,7 +64,19 @@ try:
     raised = ""
 except StrategyError as error:
     raised = str(error)
+def kept(plugins):
+    keeper = ContextManager("openai-chat", {"window": 900}, {"kind": "hybrid", "steps": ["keep-key-facts", "drop-oldest"]}, plugins=plugins)
+    keeper.add([{"role": "user", "content": "W1 came"}, {"role": "assistant", "content": "word " * 1200}, {"role": "user", "content": "ok"}])
+    return [edit.why for edit in keeper.prepare_sync().report.edits if edit.kind == "Remember"], hooks_of(keeper)
+def hooks_of(keeper):
+    return keeper._preparation.hooks.is_key_message("my refund", "user"), keeper._preparation.hooks.checks_requests
+try:
+    ContextManager("openai-chat", {"window": 200}, plugins=["clark"])
+    unknown = ""
+except ConfigError as error:
+    unknown = str(error)
 print(json.dumps({
+    "all": kept(None), "named": kept(["clerk"]), "none": kept([]), "unknown": unknown,
     "facts": facts, "first": first, "again": again, "later": hooks.drained(),
     "key": [hooks.is_key_message("my refund", who) for who in ("user", "tool")],
     "secrets": hooks.secrets_in("card 4111"), "counter": request.report.counter,
@@ -101,3 +113,7 @@ def test_every_hook_is_asked_and_a_broken_one_is_named(tmp_path: Path) -> None:
     assert "bad word" in told["failures"]
     assert "refund me W1 please" in told["kept"]
     assert "bad word" in told["raised"]
+    why = "its message may go; found by ctxkit_extract_facts of clerk"
+    assert told["all"] == told["named"] == [[why], [True, True]]
+    assert told["none"] == [[], [False, False]]
+    assert "did you mean clerk" in told["unknown"]
