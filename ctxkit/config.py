@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.json_schema import models_json_schema
 
-from ctxkit.config_error import brief, config_error, moved
+from ctxkit.config_error import brief, config_error, models_in, moved, placed
 from ctxkit.config_files import FileFormat, read_table, write_table
 from ctxkit.config_tree import check_tree
-from ctxkit.core.budget import Budget
+from ctxkit.core.budget import REGIONS, Budget, Region
 from ctxkit.errors import ConfigError
 from ctxkit.providers import FormatName
 from ctxkit.registry import SCHEMA_FORMAT, AnyStrategy, installed, strategy_class
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from ctxkit.manager import ContextManager
 
 __all__ = ["Config", "dump", "dumps", "load", "schema"]
+
+SESSION_ARGUMENTS = ("background", "clock", "snapshots")
+"""What `Session.open` takes in Python beside what a `ContextManager` takes."""
+
+PUT_IN = "; put it in [strategy]"
 
 
 class Config(BaseModel):
@@ -36,7 +43,7 @@ class Config(BaseModel):
         store: address of the store that `Session.from_config` keeps its sessions in; see `open_store`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: FormatName = "openai-chat"
     model: str | None = None
@@ -52,16 +59,12 @@ class Config(BaseModel):
     def _window_of_model(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        model, budget = value.get("model"), value.get("budget", {})
-        if not isinstance(budget, Mapping) or "window" in budget:
-            return value
-        if isinstance(model, str):
-            return {**value, "budget": {**_limits(model), **budget}}
-        if not budget:
-            raise ConfigError(
-                "missing; give its `window` and `reply`, or a `model` that is known", path="budget"
-            )
-        return value
+        try:
+            return {**value, "budget": _with_window(value.get("budget", {}), value.get("model"))}
+        except ConfigError:
+            if value.keys() <= cls.model_fields.keys():
+                raise
+            return value  # an unknown key is told instead: it may be the window
 
     def manager(self, **overrides: Any) -> ContextManager:
         """A manager with these settings; `overrides` win, and may have a `counter` too."""
@@ -74,11 +77,22 @@ class Config(BaseModel):
         return {name: getattr(self, name) for name in type(self).model_fields if name != "store"}
 
 
+def _with_window(budget: Any, model: Any) -> Any:
+    """The budget, what it leaves out taken from the model."""
+    if not isinstance(budget, Mapping) or "window" in budget:
+        return budget
+    if isinstance(model, str):
+        return {**_limits(model), **budget}
+    if not budget:
+        raise ConfigError("missing; give its `window` and `reply`, or a `model` that is known", path="budget")
+    return budget
+
+
 def _limits(model: str) -> dict[str, int]:
     try:
         known = Budget.for_model(model)
     except ConfigError as error:
-        raise moved(error, "model") from error
+        raise moved(error, "model") from None
     return {"window": known.window, "reply": known.reply}
 
 
@@ -104,7 +118,7 @@ def load(source: str | Path | Mapping[str, Any], *, overrides: Mapping[str, Any]
         here = error.path == "budget" and (overrides or {}).get("budget")
         given = ", ".join(f"{name} = {brief(value)}" for name, value in here.items()) if here else ""
         beside = f"; {given} comes from the options, everything else from the file" if given else ""
-        raise moved(error, found.path, note=f" (in {found.file}{beside})") from error
+        raise moved(error, found.path, note=f" (in {found.file}{beside})") from None
 
 
 def _merged(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +134,50 @@ def _parsed(table: Mapping[str, Any]) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise config_error(error, model=Config, value=table) from error
+        raise placed(config_error(error, model=Config, value=table), _place) from None
+
+
+def _place(path: str, hint: str) -> str:
+    """Where a key belongs that is unknown at `path`, "" when nowhere; its `hint` is of use beside other strategies."""
+    key, in_strategy = path.rpartition(".")[2], path.startswith("strategy.")
+    kinds = ", ".join(kind for kind, model in _kinds().items() if key in model.model_fields)
+    places = [_outside_of_strategies()[key]] if key in _outside_of_strategies() else []
+    if kinds and key not in CompressionStrategy.model_fields:
+        places.append(f"it is a parameter of {kinds}{hint if in_strategy else PUT_IN}")
+    return "; " + ", or ".join(places) if places else ""
+
+
+@cache
+def _outside_of_strategies() -> Mapping[str, str]:
+    """Where a key belongs that is no parameter of a strategy."""
+    from ctxkit.manager import ContextManager
+
+    in_models = {
+        key: f"it belongs to the `{name}` of {kind}"
+        for kind, strategy in _kinds().items()
+        for name, field in strategy.model_fields.items()
+        for model in models_in(field.annotation)
+        if not issubclass(model, CompressionStrategy)
+        for key in model.model_fields
+    }
+    in_python = "it is an argument of {} in Python, and cannot stand in a config"
+    return {
+        **in_models,
+        **dict.fromkeys(CompressionStrategy.model_fields, f"every strategy has it{PUT_IN}"),
+        **dict.fromkeys(SESSION_ARGUMENTS, in_python.format("Session.open")),
+        **dict.fromkeys(
+            signature(ContextManager).parameters, in_python.format("ContextManager and Session.open")
+        ),
+        **dict.fromkeys(Region.model_fields, "it belongs to a region in [budget.regions]"),
+        **dict.fromkeys(REGIONS, "it is a region: it belongs into [budget.regions]"),
+        **dict.fromkeys(Budget.model_fields, "it belongs into [budget]"),
+        **dict.fromkeys(Config.model_fields, "it belongs at the top, above all tables"),
+    }
+
+
+def _kinds() -> dict[str, type[CompressionStrategy]]:
+    """The strategies that are installed and can be imported."""
+    return {each.kind: strategy_class(each.kind) for each in installed() if not each.error}
 
 
 def dump(config: Config) -> dict[str, Any]:
@@ -157,7 +214,7 @@ def _set_in(value: Any, dumped: Any) -> Any:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a config, with the parameters of every strategy that is installed and can be imported."""
-    kinds = {each.kind: strategy_class(each.kind) for each in installed() if not each.error}
+    kinds = _kinds()
     models: list[type[BaseModel]] = [Config, *kinds.values()]
     names, made = models_json_schema([(model, "validation") for model in models])
     definitions = made["$defs"]

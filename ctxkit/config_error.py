@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -13,10 +13,13 @@ from pydantic_core import ErrorDetails
 
 from ctxkit.errors import ConfigError, UnknownPluginError
 
-__all__ = ["brief", "config_error", "moved", "nearest"]
+__all__ = ["brief", "config_error", "models_in", "moved", "nearest", "placed", "together"]
 
 ALSO = "\n  also wrong: "
 """Stands before each further mistake in a message; what comes from outside stands there as its `repr`, on one line."""
+
+UNKNOWN = ": unknown key"
+"""Stands between the path to such a key and a hint."""
 
 MAX_SHOWN = 60
 """Characters of a wrong value that a message shows."""
@@ -38,7 +41,12 @@ def config_error(
     wrong: dict[str, list[ErrorDetails]] = {}
     for details in sorted(_said_once(error.errors(include_url=False)), key=_unknown_keys_first):
         wrong.setdefault(_where(details, path, value), []).append(details)
-    first, *others = (_one(where, details, model) for where, details in wrong.items())
+    return together(_one(where, details, model) for where, details in wrong.items())
+
+
+def together(errors: Iterable[ConfigError]) -> ConfigError:
+    """The first of some errors, with a line on each of the others."""
+    first, *others = errors
     return moved(first, "", more="".join(f"{ALSO}{each}" for each in others))
 
 
@@ -47,7 +55,8 @@ def _one(where: str, wrong: Sequence[ErrorDetails], model: type[BaseModel] | Non
     inner = wrong[0].get("ctx", {}).get("error")
     if isinstance(inner, ConfigError):
         return moved(inner, where)
-    said = " or ".join(dict.fromkeys(_said(each, model) for each in wrong))
+    first, *others = dict.fromkeys(_said(each, model) for each in wrong)
+    said = " or ".join([first, *(each.removeprefix("should be ") for each in others)])
     found = "" if wrong[0]["type"] in _SAY_ALL else f", found {brief(wrong[0]['input'])}"
     return ConfigError(f"{said}{found}{_meant(wrong[0])}", path=where)
 
@@ -57,7 +66,24 @@ def moved(error: ConfigError, under: str, *, note: str = "", more: str = "") -> 
     first, *others = str(error).removeprefix(f"{error.path}: ").split(ALSO)
     below = f"{ALSO}{under}." if under else ALSO
     message = f"{first}{note}{''.join(below + each for each in others)}{more}"
-    path = ".".join(part for part in (under, error.path) if part)
+    return _again(error, message, ".".join(part for part in (under, error.path) if part))
+
+
+def placed(error: ConfigError, place: Callable[[str, str], str]) -> ConfigError:
+    """The same error with what `place` says of each unknown key, if it says anything.
+
+    Args:
+        place: takes the path to the key and what is said of it so far: the nearest key, or all that are known.
+    """
+    lines = []
+    for line in str(error).split(ALSO):
+        path, unknown, hint = line.partition(UNKNOWN)
+        lines.append(f"{path}{unknown}{place(path, hint) or hint}" if unknown else line)
+    return _again(error, ALSO.join(lines).removeprefix(f"{error.path}: "), error.path)
+
+
+def _again(error: ConfigError, message: str, path: str) -> ConfigError:
+    """An error of the same type with another message."""
     if isinstance(error, UnknownPluginError):
         return UnknownPluginError(message, name=error.name, installed=error.installed, path=path)
     return ConfigError(message, path=path)
@@ -115,13 +141,13 @@ def _said(details: ErrorDetails, model: type[BaseModel] | None) -> str:
         case "extra_forbidden":
             known = _known_keys(model, details["loc"])
             names = f"; known keys: {', '.join(known)}" if known else ""
-            return f"unknown key{nearest(str(details['loc'][-1]), known) or names}"
+            return f"{UNKNOWN[2:]}{nearest(str(details['loc'][-1]), known) or names}"
         case "missing":
             return "missing; it has to be given"
         case "value_error":
             return str(details["ctx"]["error"])
         case _:
-            return re.sub(r"valid dictionary( or instance of \w+)?", "table", _bare(details["msg"]))
+            return _plain(details["msg"])
 
 
 def _meant(details: ErrorDetails) -> str:
@@ -131,8 +157,20 @@ def _meant(details: ErrorDetails) -> str:
     return nearest(str(details["input"]), re.findall(r"'([^']+)'", str(details["ctx"]["expected"])))
 
 
-def _bare(message: str) -> str:
-    return message.removeprefix("Input ").replace("valid tuple", "list")
+_PLAIN = (
+    (r"^(Input|String|Tuple|List|Set|Frozenset|Dictionary) (?=should )", ""),
+    (r" after validation, not \d+$|, unable to .*$", ""),
+    (r"valid dictionary( or instance of \w+)?", "table"),
+    (r"valid (tuple|set|frozenset|list)\b", "list"),
+    (r"a valid boolean", "true or false"),
+)
+"""Words of pydantic that a config file does not know, and what is said instead."""
+
+
+def _plain(message: str) -> str:
+    for words, instead in _PLAIN:
+        message = re.sub(words, instead, message)
+    return message
 
 
 def _known_keys(model: type[BaseModel] | None, loc: Sequence[str | int]) -> list[str]:
@@ -141,11 +179,12 @@ def _known_keys(model: type[BaseModel] | None, loc: Sequence[str | int]) -> list
     for step in loc[:-1]:
         fields = [each.model_fields[step] for each in models if step in each.model_fields]
         if fields:
-            models = _models_in(fields[0].annotation)
+            models = models_in(fields[0].annotation)
     return sorted({name for each in models for name in each.model_fields})
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models in an annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for each in get_args(annotation) for model in _models_in(each)]
+    return [model for each in get_args(annotation) for model in models_in(each)]

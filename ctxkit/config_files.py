@@ -48,9 +48,9 @@ def read_table(file: Path) -> Table:
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror or error}") from error
     except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from error
+        raise ConfigError(f"{file}: {error}") from None
     except ValueError as error:
-        raise ConfigError(f"{file} is no {file.suffix[1:].upper()}: {error}") from error
+        raise ConfigError(f"{file} is no {file.suffix[1:].upper()}: {error}") from None
     except RecursionError:
         raise ConfigError(f"{file}: nested too deeply for a config") from None
     if not isinstance(value, dict):

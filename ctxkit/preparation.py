@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ctxkit.archive import NotLoaded
 from ctxkit.checks import request_failures
-from ctxkit.config_error import nearest
+from ctxkit.config_error import moved, nearest
 from ctxkit.core.budget import Budget
 from ctxkit.core.edits import Failure
 from ctxkit.core.flaws import mended
@@ -122,6 +122,9 @@ class Preparation:
             raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
         if model is not None and not isinstance(model, str):
             raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
+        for name, flag in (("repair", repair), ("strict", strict)):
+            if not isinstance(flag, bool):
+                raise ConfigError(f"{name} is true or false, not {flag!r:.60}", path=name)
         self.provider = provider(format)
         self.budget = _budget(budget, model)
         self.hooks = Called(chosen(plugins))
@@ -402,4 +405,7 @@ def _budget(given: Budget | Mapping[str, Any] | None, model: str | None) -> Budg
         raise ConfigError(
             f"a budget is a Budget or a table such as {{'window': 8000}}, not {shown}", path="budget"
         )
-    return Budget(**given)
+    try:
+        return Budget(**given)
+    except ConfigError as error:
+        raise moved(error, "budget") from None

@@ -129,7 +129,7 @@ def strategy_of(
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        raise config_error(error, path, model=model, value=table) from error
+        raise config_error(error, path, model=model, value=table) from None
 
 
 def _kind_in(table: Mapping[str, Any], path: str) -> tuple[str, str]:

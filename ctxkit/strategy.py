@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 
 from ctxkit.core.edits import Failure, Plan, Replace
 from ctxkit.core.facts import USER
@@ -50,6 +50,23 @@ class Services:
     model: str | None = None
 
 
+def _make_strict(schema: Any) -> None:
+    """Let single values be what they are, "2" no number and 1 not true; lists are read as any sequence or set still.
+
+    Args:
+        schema: a core schema of pydantic, or a part of one. A field that says whether it is strict stays so.
+    """
+    if isinstance(schema, list | tuple):
+        for each in schema:
+            _make_strict(each)
+    elif isinstance(schema, dict):
+        if schema.get("type") in ("bool", "int", "float", "str"):
+            schema.setdefault("strict", True)
+        for key, each in schema.items():
+            if key not in ("default", "metadata"):
+                _make_strict(each)
+
+
 class CompressionStrategy(BaseModel, ABC):
     """A way to make a conversation smaller: parameters as fields, and `plan`.
 
@@ -68,6 +85,12 @@ class CompressionStrategy(BaseModel, ABC):
     kind: str
     timeout_s: float | None = Field(default=TIMEOUT_S, gt=0)
     isolate: bool = False
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        schema = handler(source)
+        _make_strict(handler.resolve_ref_schema(schema))
+        return schema
 
     @abstractmethod
     def plan(self, view: View, services: Services) -> Plan | Awaitable[Plan]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit import Budget, ConfigError, ContextManager, UnknownPluginError
-from ctxkit.config import Config, dump, dumps, load, schema
+from ctxkit import Budget, ConfigError, ContextManager, Session, UnknownPluginError
+from ctxkit.config import PUT_IN, SESSION_ARGUMENTS, Config, dump, dumps, load, schema
 from ctxkit.config_files import FileFormat
-from ctxkit.registry import installed, strategy_of
+from ctxkit.registry import installed, strategy_class, strategy_of
 
 STEPS = {
     "kind": "first-that-fits",
@@ -153,7 +156,29 @@ def test_a_context_manager_reads_a_config_file(tmp_path: Path) -> None:
             "strategy.steps",
             "should be a list, found 3",
         ),
-        ({"strict": "perhaps"}, "strict", "should be a valid boolean"),
+        ({"strict": "perhaps"}, "strict", "should be true or false, found 'perhaps'"),
+        ({"strict": "yes"}, "strict", "should be true or false, found 'yes'"),
+        ({"repair": 1}, "repair", "should be true or false, found 1"),
+        (
+            {"budget": {"window": 9, "regions": {"system": {"max": "3"}}}},
+            "budget.regions.system.max",
+            "should be a valid integer or a valid number, found '3'",
+        ),
+        (
+            {"budget": {"window": 9, "regions": {"system": {"max": 3, "priority": True}}}},
+            "budget.regions.system.priority",
+            "should be a valid integer, found True",
+        ),
+        (
+            {"strategy": {"kind": "first-that-fits", "steps": []}},
+            "strategy.steps",
+            "should have at least 1 item, found []",
+        ),
+        (
+            {"strategy": {"kind": "selective", "markers": [""]}},
+            "strategy.markers.0",
+            "should have at least 1 character, found ''",
+        ),
         ({"model": "gpt-nine", "budget": {}}, "model", "no preset for the model 'gpt-nine'"),
         ({"budget": {}}, "budget", "missing; give its `window` and `reply`, or a `model`"),
     ],
@@ -187,6 +212,119 @@ def test_errors_in_steps_have_the_whole_path(step: Any, path: str, said: str) ->
     error = _error({**PLAIN, "strategy": {"kind": "first-that-fits", "steps": ["drop-oldest", step]}})
     assert error.path == path
     assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ({"window": 9}, "window", "it belongs into [budget]"),
+        (
+            {"budget": {"window": 9, "strict": True}},
+            "budget.strict",
+            "it belongs at the top, above all tables",
+        ),
+        ({"strategy": {"kind": "drop-oldest", "window": 9}}, "strategy.window", "it belongs into [budget]"),
+        (
+            {"strategy": {"kind": "hybrid", "steps": [{"kind": "drop-oldest", "window": 9}]}},
+            "strategy.steps.0.window",
+            "it belongs into [budget]",
+        ),
+        ({"profile": 300}, "profile", "it is a region: it belongs into [budget.regions]"),
+        ({"budget": {"window": 9, "min": 3}}, "budget.min", "it belongs to a region in [budget.regions]"),
+        (
+            {"budget": {"window": 9, "regions": {"system": {"max": 3, "reply": 1}}}},
+            "budget.regions.system.reply",
+            "it belongs into [budget]",
+        ),
+        ({"reanchor_every": 3}, "reanchor_every", f"it is a parameter of summarize{PUT_IN}"),
+        ({"budget": {"window": 9, "focus": ""}}, "budget.focus", f"it is a parameter of summarize{PUT_IN}"),
+        ({"timeout_s": 3}, "timeout_s", f"every strategy has it{PUT_IN}"),
+        ({"retries": 3}, "retries", "it belongs to the `model` of summarize"),
+        (
+            {"strategy": {"kind": "summarize", "api_key_env": "KEY"}},
+            "strategy.api_key_env",
+            "it belongs to the `model` of summarize",
+        ),
+        (
+            {"budget": {"window": 9, "model": "x"}},
+            "budget.model",
+            f"it belongs at the top, above all tables, or it is a parameter of summarize{PUT_IN}",
+        ),
+        (
+            {"ask": "me"},
+            "ask",
+            "it is an argument of ContextManager and Session.open in Python, and cannot stand in a config",
+        ),
+        ({"counter": 3}, "counter", "an argument of ContextManager and Session.open in Python"),
+        ({"background": True}, "background", "it is an argument of Session.open in Python"),
+        ({"budget": {"window": 9, "snapshots": 1}}, "budget.snapshots", "argument of Session.open in Python"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_told_where_it_belongs(
+    change: dict[str, Any], path: str, said: str
+) -> None:
+    error = _error({**PLAIN, **change})
+    assert error.path == path
+    first = str(error).split("\n")[0]
+    assert first.startswith(f"{path}: unknown key; ")
+    assert said in first
+    assert first.endswith(PUT_IN) is said.endswith(PUT_IN)
+    assert "did you mean" not in first
+    assert "known keys" not in first
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        ({"steps": []}, ("fallback", "first-that-fits", "hybrid")),
+        ({"budget": {"window": 9, "keep_turns": 3}}, ("drop-reasoning", "sliding-window", "summarize")),
+    ],
+)
+def test_a_parameter_outside_of_a_strategy_is_told_whose_it_is(
+    change: dict[str, Any], kinds: tuple[str, ...]
+) -> None:
+    told = str(_error({**PLAIN, **change}))
+    _, _, named = told.partition(": unknown key; it is a parameter of ")
+    assert set(kinds) <= set(named.removesuffix(PUT_IN).split(", "))
+    assert named.endswith(PUT_IN)
+
+
+def test_a_parameter_of_another_strategy_is_told_whose_it_is_and_what_may_be_meant() -> None:
+    told = str(_error({**PLAIN, "strategy": {"kind": "sliding-window", "keep": 3}}))
+    assert told.startswith("strategy.keep: unknown key; it is a parameter of clear-tool-results, ")
+    assert told.endswith("; did you mean keep_turns?")
+
+
+def test_each_key_in_the_wrong_place_is_told_and_the_file_too(tmp_path: Path) -> None:
+    text = "window = 9\n[tool]\n[budget]\nwindow = 8\nstrict = true\n[strategy]\nkind = 'drop-oldest'\nstore = ''\n"
+    file = _file(tmp_path, "a.toml", text)
+    error = _error(file)
+    assert error.path == "window"
+    known = "budget, format, model, reasoning, repair, store, strategy, strict"
+    assert str(error).split("\n") == [
+        f"window: unknown key; it belongs into [budget] (in {file})",
+        f"  also wrong: tool: unknown key; known keys: {known}",
+        "  also wrong: budget.strict: unknown key; it belongs at the top, above all tables",
+        "  also wrong: strategy.store: unknown key; it belongs at the top, above all tables",
+    ]
+
+
+@pytest.mark.parametrize("model", [{}, {"model": "my-model"}])
+def test_a_window_at_the_top_is_told_before_the_budget_that_lacks_it(model: dict[str, str]) -> None:
+    assert str(_error({**model, "window": 8_000})).split("\n") == [
+        "window: unknown key; it belongs into [budget]",
+        "  also wrong: budget: missing; it has to be given",
+    ]
+
+
+def test_beside_a_known_model_it_is_all_that_is_wrong() -> None:
+    told = str(_error({"model": "gpt-5", "window": 8_000}))
+    assert told == "window: unknown key; it belongs into [budget]"
+
+
+def test_what_only_a_session_takes_is_what_its_signature_says() -> None:
+    given = {"id", "store", "settings"}
+    assert set(SESSION_ARGUMENTS) == set(signature(Session.open).parameters) - given
 
 
 def test_every_mistake_has_its_line_with_its_whole_path(tmp_path: Path) -> None:
@@ -233,6 +371,136 @@ def test_contradictory_budgets_are_refused(budget: dict[str, Any], said: str) ->
     error = _error({**PLAIN, "budget": budget})
     assert error.path == "budget"
     assert said in str(error)
+
+
+SAMPLES = {"integer": 2, "number": 0.5, "boolean": True, "string": "2", "array": [], "object": {"x": "y"}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "first-that-fits": {"steps": ["drop-oldest"]},
+    "within": {"region": "recent", "strategy": "drop-oldest"},
+}
+
+
+def _types(schema: dict[str, Any]) -> set[str]:
+    """The JSON types that a parameter may have, "$ref" for one that has a schema of its own."""
+    if "anyOf" in schema:
+        return {each for choice in schema["anyOf"] for each in _types(choice)}
+    types = schema.get("type", "$ref")
+    whole = {types} if isinstance(types, str) else set(types)
+    return whole | {"integer"} if "number" in whole else whole
+
+
+def _refused_by_schema() -> list[tuple[str, str, Any]]:
+    """Each kind, with each of its parameters that has plain types, and a value of each other type."""
+    found = []
+    for kind in [each.kind for each in installed() if not each.error]:
+        for name, said in strategy_class(kind).model_json_schema()["properties"].items():
+            types = _types(said)
+            wrong = [value for each, value in SAMPLES.items() if each not in types]
+            found += [(kind, name, value) for value in wrong if "$ref" not in types and name != "kind"]
+    return found
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), _refused_by_schema())
+def test_what_the_schema_refuses_no_strategy_takes(kind: str, name: str, value: Any) -> None:
+    error = _error({**PLAIN, "strategy": {"kind": kind, **NEEDED.get(kind, {}), name: value}})
+    assert error.path == f"strategy.{name}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"kind": "clear-tool-results", "exclude": ["a", 3]}, "exclude.1"),
+        ({"kind": "hybrid", "steps": [{"kind": "drop-media", "keep": "2"}]}, "steps.0.keep"),
+        ({"kind": "drop-media", "keep": 2.0}, "keep"),
+        ({"kind": "summarize", "model": {"name": "a", "window": "512"}}, "model.window"),
+        ({"kind": "summarize", "model": {"name": "a", "retries": True}}, "model.retries"),
+        ({"kind": "summarize", "model": 3}, "model"),
+    ],
+)
+def test_nor_what_it_refuses_further_inside(settings: dict[str, Any], path: str) -> None:
+    assert _error({**PLAIN, "strategy": settings}).path == f"strategy.{path}"
+    with pytest.raises(ConfigError) as caught:
+        ContextManager("openai-chat", Budget(window=900), settings)
+    assert caught.value.path == f"strategy.{path}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "value"),
+    [
+        ({"kind": "clear-tool-results", "exclude": ["a"]}, "exclude", frozenset({"a"})),
+        ({"kind": "clear-tool-results", "exclude": {"a"}}, "exclude", frozenset({"a"})),
+        ({"kind": "selective", "markers": ["a"]}, "markers", ("a",)),
+        ({"kind": "selective", "pin_share": 1}, "pin_share", 1.0),
+        ({"kind": "drop-oldest", "timeout_s": 10}, "timeout_s", 10.0),
+        ({"kind": "summarize", "max_tokens": 300}, "max_tokens", 300),
+        ({"kind": "summarize", "max_tokens": 0.5}, "max_tokens", 0.5),
+        ({"kind": "extractive-summary", "language": "zh"}, "language", "zh"),
+    ],
+)
+def test_what_may_be_written_otherwise_is_read(settings: dict[str, Any], field: str, value: Any) -> None:
+    read = getattr(load({**PLAIN, "strategy": settings}).strategy, field)
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_a_budget_given_as_a_table_has_its_whole_path() -> None:
+    with pytest.raises(ConfigError) as caught:
+        ContextManager("openai-chat", {"window": "many", "regions": {"profil": 3}})
+    assert caught.value.path == "budget.window"
+    assert [line.split(": ")[:2] for line in str(caught.value).split("\n")] == [
+        ["budget.window", "should be a valid integer, found 'many'"],
+        ["  also wrong", "budget.regions.profil"],
+    ]
+
+
+@pytest.mark.parametrize("name", ["strict", "repair"])
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_a_flag_is_true_or_false_in_python_too(name: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: {name} is true or false, not {value!r}") as caught:
+        ContextManager("openai-chat", Budget(window=900), **{name: value})
+    assert caught.value.path == name
+
+
+def test_a_slip_in_the_name_of_a_region_is_refused(tmp_path: Path) -> None:
+    text = "[budget]\nwindow = 900\nregions = { profil = 200, notes = 100, tool_result = 0.2 }\n"
+    file = _file(tmp_path, "a.toml", text)
+    error = _error(file)
+    assert error.path == "budget.regions.profil"
+    own = "A region of your own needs a name that is less like it"
+    assert str(error).split("\n") == [
+        f"budget.regions.profil: did you mean the built-in region profile? {own} (in {file})",
+        f"  also wrong: budget.regions.tool_result: did you mean the built-in region tool_results? {own}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: load({**PLAIN, "strict": "x"}),
+        lambda: load({**PLAIN, "windw": 3}),
+        lambda: load({"model": "gpt-nine"}),
+        lambda: load({**PLAIN, "budget": {"window": "x"}}),
+        lambda: Budget(window=0),
+        lambda: strategy_of({"kind": "drop-media", "keep": "x"}),
+        lambda: ContextManager("openai-chat", {"window": 0}),
+    ],
+)
+def test_a_wrong_setting_has_no_other_traceback_in_tow(wrong: Callable[[], object]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        wrong()
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("Traceback") == 1
+    assert "pydantic" not in shown.lower()
+
+
+@pytest.mark.parametrize("text", ["strict = 'x'\n", "window = ", "budget.window = 3\nwindow = 3\n"])
+def test_nor_has_one_in_a_file(tmp_path: Path, text: str) -> None:
+    shown = "".join(traceback.format_exception(_error(_file(tmp_path, "a.toml", text))))
+    assert shown.count("Traceback") == 1
+
+
+def test_a_file_that_is_missing_has_the_error_of_the_system_as_its_cause(tmp_path: Path) -> None:
+    assert isinstance(_error(tmp_path / "none.toml").__cause__, FileNotFoundError)
 
 
 @pytest.mark.parametrize(

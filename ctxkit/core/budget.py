@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ctxkit.errors import ConfigError
+
 __all__ = ["REGIONS", "Budget", "Region"]
 
 REGIONS = ("system", "profile", "summary", "recent", "tool_results")
 """The built-in regions, in the order in which they stand in reports."""
+
+SLIP_RATIO = 0.83
+"""So like a built-in region (by difflib; `recent` with two letters swapped) is a name that was mistyped."""
+
+SLIP = "did you mean the built-in region {}? A region of your own needs a name that is less like it"
 
 AIM_SHARE, AIM_TOKENS, AIM_SHARE_BEYOND = 0.75, 2_000, 0.5
 """Of the first so many tokens that are left in `compact_at` beside what cannot shrink, and of those beyond: how far a
@@ -33,7 +42,7 @@ class Region(BaseModel):
         priority: `drop-oldest` takes what is in a region below 0 before anything else.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     max: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, le=1)]
     min: int = Field(default=0, ge=0)
@@ -44,13 +53,35 @@ class Region(BaseModel):
         return self.max if isinstance(self.max, int) else int(self.max * window)
 
 
+def _table(region: Any) -> Any:
+    """A region as a table, when it is given as a plain number or another mapping than a dict."""
+    match region:
+        case bool():
+            return region
+        case int() | float():
+            return {"max": region}
+        case Mapping():
+            return dict(region)
+        case _:
+            return region
+
+
+def _meant(name: str) -> str:
+    """The built-in region that a name is a slip of, "" for one of them and for a name of its own (`recent_2`)."""
+    if name in REGIONS:
+        return ""
+    near = difflib.get_close_matches(name[:40].casefold(), REGIONS, n=1, cutoff=SLIP_RATIO)
+    return near[0] if near and not re.search(rf"(?<![a-z]){near[0]}(?![a-z])", name) else ""
+
+
 class Budget(BaseModel):
     """Tokens that one request may take, and when to compact.
 
     Attributes:
         window: the model's context window, input and reply together.
         reply: tokens kept free for the answer; `limit` is what is left.
-        regions: targets by region name; a plain number is its `max`. Without regions only the whole counts.
+        regions: targets by region name; a plain number is its `max`. Without regions only the whole counts. A name of
+            your own may not look like a slip in one of `REGIONS`.
         compact_at: compaction starts when a request is above this (default: the limit).
         aim_for: and goes down to this (default: what cannot shrink and, of what is left of `compact_at`, 75 % of
             the first 2,000 tokens and half of the rest, or 200 tokens).
@@ -83,18 +114,22 @@ class Budget(BaseModel):
             except ValidationError as error:
                 from ctxkit.config_error import config_error
 
-                raise config_error(error, model=Budget, value=settings) from error
+                raise config_error(error, model=Budget, value=settings) from None
 
     @field_validator("regions", mode="before")
     @classmethod
     def _plain_numbers(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        plain = (int, float)
-        return {
-            name: {"max": region} if isinstance(region, plain) and not isinstance(region, bool) else region
-            for name, region in value.items()
-        }
+        return {name: _table(each) for name, each in value.items()} if isinstance(value, Mapping) else value
+
+    @field_validator("regions")
+    @classmethod
+    def _no_slips(cls, regions: dict[str, Region]) -> dict[str, Region]:
+        slips = {name: meant for name in regions if (meant := _meant(name))}
+        if slips:
+            from ctxkit.config_error import together
+
+            raise together(ConfigError(SLIP.format(meant), path=name) for name, meant in slips.items())
+        return regions
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

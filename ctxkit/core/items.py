@@ -190,7 +190,16 @@ class Item:
     @property
     def document(self) -> bool:
         """Whether it was put into a region of documents: then it is nobody's own words, whatever its role."""
-        return not self.synthetic and not self.shape.results and self.region in DOCUMENTS
+        return (
+            not self.synthetic and not self.shape.results and self.region in DOCUMENTS and not self.returned
+        )
+
+    @property
+    def returned(self) -> bool:
+        """Whether it is a text of ctxkit's own that came back as a message: what it says is told by its lines, and nobody
+        is trusted by it more than the assistant is."""
+        wordless = self.shape.role is Role.USER and not self.shape.words and not self.shape.results
+        return wordless and self.region == "summary" and not self.synthetic
 
     @property
     def in_front(self) -> bool:

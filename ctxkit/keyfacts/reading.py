@@ -8,11 +8,12 @@ from itertools import islice
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.facts import Fact, Speaker
-from ctxkit.core.items import Item, PartKind, Role, Writer
+from ctxkit.core.items import Item, Part, PartKind, Role, Shape, Writer
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
 from ctxkit.keyfacts.finding import MOST_RULES, Found, bound_by, stated_in
 from ctxkit.keyfacts.results import given_in, told_by_tool
+from ctxkit.summaries.returned import returned
 
 __all__ = ["LONGEST_TEXT", "MOST_OF_MESSAGE", "Reader"]
 
@@ -104,6 +105,8 @@ class Reader:
                 continue
             for part in parts:
                 match part.reads_as:
+                    case PartKind.TEXT if told := _returned(shape, part):
+                        yield from ((item, said, by) for by, said in told)
                     case PartKind.TEXT:
                         by: Speaker = "user" if shape.words else "assistant"
                         yield item, part.text, "tool" if item.document else by
@@ -126,6 +129,11 @@ class Reader:
             if by != "tool":
                 fact = _written(fact, item.writer)
             yield replace(each, fact=fact)
+
+
+def _returned(shape: Shape, part: Part) -> list[tuple[Speaker, str]]:
+    """What a text of ctxkit's own that came back says, by whom."""
+    return (returned(part.text) if shape.role is Role.USER else None) or []
 
 
 def _written(fact: Fact, writer: Writer) -> Fact:

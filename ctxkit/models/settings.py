@@ -23,7 +23,7 @@ class ModelSettings(BaseModel):
         extra: further fields of each request, as the API has them, such as `{"reasoning_effort": "low"}`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: str = Field(min_length=1)
     api: Literal["chat", "responses"] = "chat"

@@ -11,11 +11,13 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ctxkit.core.items import PartKind, Role
+from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import Awaited
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
 from ctxkit.literals import Rank, as_json, gist, has_literal, looks_like_id, rank, telling, words_of
 from ctxkit.strategies.digesting import MARK, MAX_DEPTH, NAMELESS, records_of, text_of
+from ctxkit.summaries.returned import digest_in, returned
 
 __all__ = [
     "ASSISTANT",
@@ -35,6 +37,11 @@ __all__ = [
 
 ASSISTANT, USER = "assistant", "user"
 NAMELESS_CALL = "call"
+RETURNED = "ctxkit"
+"""Whose a text is that ctxkit wrote and that came back."""
+
+LONGEST_DIGEST = 50_000
+"""Characters of a digest that is read again though it came from outside."""
 
 SHORT_WORDS = 300
 """Characters of a user's message up to which it is kept as a whole or not at all."""
@@ -227,13 +234,16 @@ def _sentence(text: str) -> Fact:
 
 
 def steps_of(entries: Iterable[Entry], meter: Meter) -> list[Step]:
-    """Entries as steps, in order; a result belongs to the line of its call."""
+    """Entries as steps, in order; a result belongs to the line of its call. A text of ctxkit's own that came back says
+    what it said."""
     lines: list[tuple[str, bool, list[str]]] = []
     calls = Awaited[list[str]]()
     for entry in entries:
         shape, parts = meter.read(entry)
         for part in parts:
             match part.reads_as:
+                case PartKind.TEXT if shape.role is Role.USER and is_marked(part.text):
+                    lines.append((RETURNED, True, [part.text]))
                 case PartKind.TEXT if part.text.strip():
                     who = USER if shape.role is Role.USER else ASSISTANT
                     lines.append((who, True, [part.text]))
@@ -247,7 +257,24 @@ def steps_of(entries: Iterable[Entry], meter: Meter) -> list[Step]:
                         answered = [""]
                         lines.append((part.name or NAMELESS_CALL, False, answered))
                     answered.append(part.text)
-    return [_said(who, said[0]) if is_said else _called(who, *said) for who, is_said, said in lines]
+    steps: list[Step] = []
+    for who, is_said, said in lines:
+        if who == RETURNED:
+            steps += _came_back(said[0])
+        else:
+            steps.append(_said(who, said[0]) if is_said else _called(who, *said))
+    return steps
+
+
+def _came_back(text: str) -> tuple[Step, ...]:
+    """The steps of a text that ctxkit wrote: those of a digest, of anything else who said what."""
+    lines = digest_in(text)
+    if lines and len(lines) <= LONGEST_DIGEST:
+        return read_again(lines)
+    return tuple(
+        step_of("", said) if by == "tool" else Step(by, True, (_sentence(said),))
+        for by, said in returned(text) or ()
+    )
 
 
 @lru_cache(maxsize=STEPS)

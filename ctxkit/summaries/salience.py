@@ -8,17 +8,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Literal
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.items import NOBODY, Item, Part, PartKind, Role, Writer
+from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import Awaited
 from ctxkit.core.view import View
 from ctxkit.summaries import cues
 from ctxkit.summaries.cues import binds as binding
+from ctxkit.summaries.labels import Speaker, author_of, called, label, unlabelled, who
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import content, is_prose, normal, one_line, sentences
 from ctxkit.summaries.results import LONGEST_LINE, result_pieces
+from ctxkit.summaries.returned import returned
 from ctxkit.summaries.specifics import Kind, carried
 
 __all__ = [
@@ -35,8 +37,6 @@ __all__ = [
     "who",
     "worth",
 ]
-
-Speaker = Literal["user", "assistant", "tool", "system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,7 @@ class Salient:
     worth: float
 
 
-LABELS: dict[Language, dict[Speaker, str]] = {
-    "en": {"user": "user", "assistant": "assistant", "tool": "tool", "system": "system"},
-    "zh": {"user": "用户", "assistant": "助手", "tool": "工具", "system": "系统"},
-}
-_SPEAKERS: dict[str, Speaker] = {
-    name: speaker for names in LABELS.values() for speaker, name in names.items()
-}
-_CALLED = r'(?:"[^"\n:：]{1,80}"|[^\s:：]{1,80})'
-_MOMENT = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-_LABEL = re.compile(
-    rf"({'|'.join(_SPEAKERS)})(?: ({_CALLED})(?: (?:in|在) {_CALLED})?| (?:in|在) {_CALLED})?(?: (?:at|于) {_MOMENT})?[:：] ?"
-)
 _ASKED = re.compile(r"\([^()]{1,100}\) ")
-_NAME = re.compile(r"[^\w.-]+")
-_NO_NAME = re.compile(r"[\s\"“”:：]+")
-
 WORTH_OF: dict[str, float] = {"user": 3.0, "": 2.5, "system": 2.5, "assistant": 2.0, "tool": 1.0}
 """What a line is worth by who said it; "" is a line that names nobody."""
 
@@ -152,6 +137,8 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
                 case PartKind.RESULT:
                     call = asked.take(part) or _UNASKED
                     yield Said("tool", part.text, part.name or call.name, call.text)
+                case PartKind.TEXT if item.shape.role is Role.USER and is_marked(part.text):
+                    yield from (Said(by, each) for by, each in returned(part.text) or ())
                 case PartKind.TEXT if part.text.strip():
                     yield Said(_speaker(item), part.text, writer=item.writer)
 
@@ -177,40 +164,6 @@ def _speaker(item: Item) -> Speaker:
             return "system"
         case _:
             return "assistant"
-
-
-def label(by: Speaker, language: Language, tool: str = "", writer: Writer = NOBODY) -> str:
-    """What stands before a line to tell who said it: `user: `, `user Ann in #ops at 2026-11-30 09:12: `,
-    `tool get_order: `."""
-    name = _NAME.sub("_", tool)[:80] if by == "tool" else who(language, writer)
-    return f"{LABELS[language][by]} {name}: " if name else f"{LABELS[language][by]}: "
-
-
-def who(language: Language, writer: Writer) -> str:
-    """One of several people or agents, with place and time, in words that no label can be mistaken for: `Ann in #ops at
-    2026-11-30 09:12`."""
-    place = called(writer.place)
-    where = f"{'在' if language == 'zh' else 'in'} {place}" if place else ""
-    when = f"{'于' if language == 'zh' else 'at'} {writer.said_at}" if writer.said_at else ""
-    return " ".join(each for each in (called(writer.author), where, when) if each)
-
-
-def called(name: str) -> str:
-    """The name of a person or a place as a label has it: in quotation marks when it is of several words."""
-    name = " ".join(_NO_NAME.sub(" ", name).split())[:80].strip()
-    return f'"{name}"' if " " in name else name
-
-
-def unlabelled(line: str) -> tuple[Speaker | Literal[""], str]:
-    """Who said a line, "" where no label tells, and the line without its label."""
-    found = _LABEL.match(line)
-    return (_SPEAKERS[found.group(1)], line[found.end() :]) if found else ("", line)
-
-
-def _author(line: str) -> str:
-    """Whom a line is labelled with, as `called` has the name; "" for a tool, and where no label tells."""
-    found = _LABEL.match(line)
-    return found.group(2) or "" if found and _SPEAKERS[found.group(1)] != "tool" else ""
 
 
 def salient(
@@ -281,7 +234,7 @@ class _Heard:
         for line in known:
             by, text = unlabelled(line)
             for piece in _ASKED.sub("", text).split(BETWEEN) if by == "tool" else (text,):
-                self.add(piece, _author(line))
+                self.add(piece, author_of(line))
 
     def add(self, text: str, author: str = "") -> None:
         """Remember what a text says."""

@@ -1,5 +1,7 @@
 """Budgets: limits, marks, regions, presets."""
 
+from types import MappingProxyType
+
 import pytest
 
 from ctxkit import Budget, ConfigError
@@ -42,6 +44,8 @@ def test_marks_may_be_given() -> None:
         ({"window": "many"}, "window"),
         ({"window": "8000"}, "window"),
         ({"window": 8000, "reply": True}, "reply"),
+        ({"window": 100, "regions": {"recent": {"max": "80"}}}, "recent.max"),
+        ({"window": 100, "regions": {"recent": {"max": 80, "min": "8"}}}, "recent.min"),
     ],
 )
 def test_budgets_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
@@ -53,6 +57,53 @@ def test_regions_are_tokens_or_shares_and_lend_to_recent_what_they_leave_unused(
     budget = Budget(window=1_000, regions={"recent": 400, "tool_results": 0.2, "summary": {"max": 100}})
     used = {"recent": 900, "tool_results": 50, "summary": 300}
     assert budget.caps(used) == {"recent": 400 + 150, "tool_results": 200, "summary": 100}
+
+
+def test_regions_may_be_any_mapping() -> None:
+    regions = MappingProxyType({"recent": MappingProxyType({"max": 300, "min": 20}), "system": 0.2})
+    as_dicts = Budget(window=1_000, regions={"recent": {"max": 300, "min": 20}, "system": 0.2})  # type: ignore[dict-item]
+    assert Budget(window=1_000, regions=regions) == as_dicts  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("profil", "profile"),
+        ("profiles", "profile"),
+        ("profiel", "profile"),
+        ("tool_result", "tool_results"),
+        ("tool-results", "tool_results"),
+        ("toolResults", "tool_results"),
+        ("sytem", "system"),
+        ("sysetm", "system"),
+        ("Recent", "recent"),
+        ("SUMMARY", "summary"),
+    ],
+)
+def test_a_slip_in_the_name_of_a_region_is_refused(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=rf"did you mean the built-in region {meant}\?") as caught:
+        Budget(window=1_000, regions={name: 200, "recent": 300})  # type: ignore[dict-item]
+    assert caught.value.path == f"regions.{name}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notes",
+        "memories",
+        "retrieved",
+        "tools",
+        "files",
+        "persons",
+        "history",
+        "summary_2",
+        "recent_a",
+        "my system",
+        "",
+    ],
+)
+def test_a_region_may_have_a_name_of_its_own(name: str) -> None:
+    assert set(Budget(window=1_000, regions={name: 200}).regions) == {name}  # type: ignore[dict-item]
 
 
 def test_the_first_configuration_of_the_design_is_right() -> None:
