@@ -39,7 +39,7 @@ class Config(BaseModel):
         model: picks the token counter, and how the model treats its reasoning.
         budget: tokens that a request may take. What it leaves out, or all of it, comes from the model's preset.
         strategy: a kind name, or a table with `kind` and parameters.
-        reasoning, repair, strict: as in `ContextManager`.
+        reasoning, repair, strict, plugins: as in `ContextManager`.
         store: address of the store that `Session.from_config` keeps its sessions in; see `open_store`.
     """
 
@@ -52,6 +52,7 @@ class Config(BaseModel):
     reasoning: Literal["strip", "keep", "refuse"] | None = None
     repair: bool = False
     strict: bool = False
+    plugins: list[str] | None = None
     store: str | None = None
 
     @model_validator(mode="before")

@@ -62,7 +62,7 @@ def leaves_the_view_alone(trial: Trial) -> None:
 
 
 def is_not_rolled_back(trial: Trial) -> None:
-    """P12: its plans can be applied: nothing has to be contained, and what others remember is left alone."""
+    """P12: its plans can be applied: nothing has to be contained."""
     for look in _looks(trial):
         why = look.rejected(trial.strategy.kind)
         assert not why or _unforeseen(why), f"its plan was rolled back: {why}"
