@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from ctxkit.core.edits import Drop, Edit, Replace, Strip
 from ctxkit.core.items import NOBODY, Item, Writer
 from ctxkit.core.kernel import Applied
+from ctxkit.core.marks import HANDLE_PREFIX
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import Past
 from ctxkit.errors import UnknownHandleError
@@ -125,7 +126,8 @@ class Archive:
             UnknownHandleError: nothing is kept under that handle.
         """
         if not isinstance(handle, str) or handle not in self.kept:
-            raise UnknownHandleError(f"no original is kept under the handle {handle!r:.200}")
+            hint = f"; a handle begins with {HANDLE_PREFIX!r}" if HANDLE_PREFIX not in str(handle)[:80] else ""
+            raise UnknownHandleError(f"no original is kept under the handle {handle!r:.200}{hint}")
         return [id for span in self.kept[handle].ids for id in span]
 
     def arrive(self, items: Iterable[Item]) -> None:

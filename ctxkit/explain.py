@@ -33,6 +33,13 @@ class Explanation:
     handle: str = ""
     writer: Writer = NOBODY
 
+    def __str__(self) -> str:
+        """As in "messages[3] dropped by drop-oldest: the oldest, until the target is met (ctx:480647)"."""
+        by = f" by {self.by}" if self.by else ""
+        why = f": {self.why}" if self.why else ""
+        handle = f" ({self.handle})" if self.handle else ""
+        return f"messages[{self.position}] {self.fate}{by}{why}{handle}"
+
 
 def explain(view: View, archive: Archive) -> list[Explanation]:
     """One explanation for each entry that ever arrived, in order."""

@@ -310,7 +310,8 @@ class ContextManager:
         return search.told()
 
     def undo(self) -> None:
-        """Take the last compaction back. What it changed stays until the window itself overflows.
+        """Take the last compaction back, but for the facts that it remembered. It is not made again until the window
+        itself overflows.
 
         Raises:
             ConversationError: there is none that can be undone.
@@ -321,6 +322,6 @@ class ContextManager:
         """Take the compaction over again that was undone last, unless there was another since.
 
         Raises:
-            ConversationError: there is none.
+            ConversationError: there is none, or it changed what was pinned since.
         """
         self._history.do(self._history.redoing)
