@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ KEPT = 16
 _KEEPING: ContextVar[bool] = ContextVar("keeping", default=False)
 
 REMEMBERED = 256
-"""Questions that a model failed on for good, of which a note is kept."""
+"""Questions that a model failed on for good, or answered with what was refused, of which a note is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Models:
     """The models that strategies may ask. Threads and tasks may share it.
 
     A model that fails is asked again after growing pauses, when what went wrong may pass (a timeout, a broken
-    connection, a full server). A question that failed for good is not asked again. After three questions in a row
-    that failed, the model is left alone for a minute, and then asked once.
+    connection, a full server). A question that failed for good is not asked again, and neither is one whose answer was
+    refused. After three questions in a row that failed, the model is left alone for a minute, and then asked once.
 
     A copy of it (`pickle`, for another process) has no function and remembers nothing.
 
@@ -123,6 +124,17 @@ class Models:
             self._keep(key, reply.answer)
         return reply.answer
 
+    def refuse(self, question: Question, model: ModelSettings | None, why: str) -> None:
+        """Tell that an answer was no use, and that the same question would get no better one: this model is not asked
+        it again. Another may be, and so may another question.
+
+        Args:
+            question: that was answered.
+            model: that answered; the user's `ask` without one.
+            why: what is wrong with the answer.
+        """
+        self._asked(model).remember(question.digest, why)
+
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Within it, each answer is kept for whoever asks the same question next, and that one pays nothing: what a
@@ -189,7 +201,7 @@ class _Asked:
         name: what reports call it.
         send: one request.
         tries: how often a question goes out at most.
-        failed: why questions failed for good, by their digest; oldest first.
+        failed: why questions failed for good, or their answers were refused, by their digest; oldest first.
     """
 
     title: str
@@ -198,17 +210,17 @@ class _Asked:
     tries: int = 1
     breaker: Breaker = field(default_factory=Breaker)
     failed: dict[str, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def admitted(self, request: str, now: float) -> int:
         """How often a question may be tried.
 
         Raises:
-            ModelCallError: not at all: it failed for good before, or the model is left alone.
+            ModelCallError: not at all: it failed for good before, its answer was refused, or the model is left alone.
         """
         why = self.failed.get(request)
         if why is not None:
-            told = f"{self.title} is not asked the same again: it did not answer before: {why}"
-            raise ModelCallError(told, request=request)
+            raise ModelCallError(f"{self.title} is not asked the same again: {why}", request=request)
         match self.breaker.admit(now):
             case Admission.FREE:
                 return self.tries
@@ -229,9 +241,14 @@ class _Asked:
             return
         self.breaker.settle(failed=problem is not None, now=now, wait_s=problem.wait_s if problem else 0.0)
         if problem is not None and problem.lasting:
-            self.failed[request] = problem.why
+            self.remember(request, f"it did not answer before: {problem.why}")
+
+    def remember(self, request: str, why: str) -> None:
+        """Ask a question no more."""
+        with self._lock:
+            self.failed[request] = why
             while len(self.failed) > REMEMBERED:
-                self.failed.pop(next(iter(self.failed)), None)
+                self.failed.pop(next(iter(self.failed)))
 
     def error(self, problem: Problem, request: str, *, tried: int) -> ModelCallError:
         """The problem as the error that strategies see."""

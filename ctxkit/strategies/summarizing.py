@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -226,6 +227,7 @@ class Writing:
         """The summary that goes on from an earlier one by a part; asked for once more, shorter, when it was too long."""
         wanted = max(LEAST_TOKENS, self.max_tokens // 3, self.max_tokens - self.view.count(earlier))
         noted: _Noted | None = None
+        cut_off: list[Question] = []
         for shorter in (False, True):
             length = int(wanted * SHORTER) if shorter else wanted
             try:
@@ -235,8 +237,11 @@ class Writing:
                 question, answer = await self._answered(question, plain)
                 extend = question is not plain
                 if answer.complete or shorter:
-                    done = self._checked(answer, question, part, earlier, words)
+                    with self._judged(question, *cut_off):
+                        done = self._checked(answer, question, part, earlier, words)
                     noted = _Noted(done, question, answer)
+                else:
+                    cut_off.append(question)
             except ModelCallError:
                 if noted is None:
                     raise
@@ -244,6 +249,18 @@ class Writing:
                 break
         assert noted is not None  # the second round returns or raises
         return noted
+
+    @contextmanager
+    def _judged(self, *questions: Question) -> Iterator[None]:
+        """Within it an answer is judged. When it is refused for good, the model is not asked the same again: another
+        step of this compaction would get the same answer."""
+        try:
+            yield
+        except ModelCallError as error:
+            if error.request and not error.transient:
+                for question in questions:
+                    self.services.models.refuse(question, self.strategy.model, str(error))
+            raise
 
     def _again(self, noted: _Noted, part: Part, earlier: str, words: str) -> _Noted:
         """The same answer as notes that go on from other earlier ones."""
@@ -271,14 +288,15 @@ class Writing:
         try:
             async with asyncio.timeout_at(until):
                 answer = await self._answer(question)
-            done = condensed(
-                answer.text,
-                aged,
-                count=count,
-                complete=answer.complete,
-                ignore=condensing_lines(language),
-                request=question.digest,
-            )
+            with self._judged(question):
+                done = condensed(
+                    answer.text,
+                    aged,
+                    count=count,
+                    complete=answer.complete,
+                    ignore=condensing_lines(language),
+                    request=question.digest,
+                )
         except TimeoutError:
             return _uncondensed(made, self.strategy.kind, "there was no time left for it")
         except ModelCallError as error:
@@ -332,13 +350,18 @@ class Writing:
         if any(failure.request == request for past in self.view.past for failure in past.failures):
             raise ModelCallError("the same question failed before and is not asked again", request=request)
         answer = await self.services.models.ask(question, self.strategy.model)
+        with self._judged(question):
+            self._check_read(answer, question)
+        return answer
+
+    def _check_read(self, answer: Answer, question: Question) -> None:
+        """Raise ModelCallError when the provider counted too few tokens of a question."""
         sent = self._tokens(question)
         if 0 < answer.input_tokens < READ_SHARE * sent:
             raise ModelCallError(
                 f"the model read {answer.input_tokens} of about {sent} tokens: its window is smaller than `window` says",
-                request=request,
+                request=question.digest,
             )
-        return answer
 
     def _checked(self, answer: Answer, question: Question, part: Part, earlier: str, words: str) -> Checked:
         return checked(

@@ -13,6 +13,7 @@ from ctxkit.summaries.prose import one_line, placed
 from ctxkit.summaries.salience import Said, label, sentences, unlabelled
 from ctxkit.summaries.sections import Sections, shortened, written
 from ctxkit.summaries.specifics import Kind, Specific, specifics
+from ctxkit.summaries.support import is_unverified
 
 __all__ = ["Locked", "absent_lines", "fitted", "locked"]
 
@@ -76,10 +77,12 @@ def _identifiers(text: str) -> Iterator[Specific]:
 
 
 def _of_earlier(earlier: Sections) -> Iterator[Locked]:
-    """The specifics of a summary, in their lines where these are short; of what tools said the identifiers."""
+    """The specifics of a summary, in their lines where these are short; of what tools said and of what nothing supports
+    the identifiers, for it binds nobody."""
     for _, line in earlier.lines():
         by, said = unlabelled(line)
-        for specific in _identifiers(said) if by == "tool" else specifics(said):
+        binding = by != "tool" and not is_unverified(line)
+        for specific in specifics(said) if binding else _identifiers(said):
             short = len(line) <= LONGEST_CONTEXT
             yield Locked(specific, line if short else line[: len(line) - len(said)] + specific.text)
 

@@ -14,7 +14,7 @@ from ctxkit.summaries.prose import sentences
 from ctxkit.summaries.salience import Said, label, unlabelled
 from ctxkit.summaries.sections import Sections
 from ctxkit.summaries.specifics import Kind, Specific, specifics
-from ctxkit.summaries.support import UNVERIFIED, Support, Supported, is_unverified
+from ctxkit.summaries.support import UNVERIFIED, Support, Supported, Voices, is_unverified
 
 __all__ = ["NOT_IN_SOURCE", "Origins", "directs", "seizes"]
 
@@ -24,9 +24,20 @@ NOT_IN_SOURCE: dict[Language, str] = {"en": "[not in the source]", "zh": "[原�
 MOSTLY = 0.6
 """Of the runs of three words of a line: as many that a speaker said make it a line of that speaker's."""
 
+LONGEST_NAME = 40
+"""Characters before the colon of `name: value`."""
+
 _PEOPLES = ("goal", "decisions")
 """Sections that hold what people want and agreed on."""
 
+_COUNTED = frozenset({Kind.AMOUNT, Kind.DATE, Kind.TIME})
+"""Kinds that tell one value from another by a digit alone: "one day" and "Friday" stand anywhere."""
+
+_USER = re.compile(
+    r"\W{0,3}(?:the )?(?:user|customer|client|human|用户|客户|顾客)\W{0,3}[:：]\W{0,3}(?=\w)", re.IGNORECASE
+)
+"""What stands before a line that a user is quoted with, when it is not the label that ctxkit writes."""
+_CLAUSE = re.compile(r"[,;](?=\s)|[，；]")
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _WORD = re.compile(r"[㐀-䶿一-鿿]|[A-Za-z0-9]+")
 
@@ -64,7 +75,8 @@ class Origins:
     """What a summary was made from, for looking up where its lines come from.
 
     Args:
-        sources: what was said, in order.
+        sources: what was said, in order; none for notes that are only told in fewer words, whose orders are looked up
+            by `condensing`.
         earlier: the summary that it goes on from; the lines in it that name no tool, and are not marked as unverified,
             are as good as said.
         language: of the labels that are put before lines.
@@ -84,6 +96,7 @@ class Origins:
         self._own_runs = set(_runs(own)) if self._tools else set()
         self._run_by = _by_run(said_by_tools)
         self._support = Support(own, said_by_tools)
+        self._voices = Voices(tuple(_voiced(sources, earlier))) if sources else None
 
     def cleaned(self, sections: Sections) -> tuple[Sections, tuple[str, ...]]:
         """The sections without what they should not have, and one sentence on each thing that went or moved.
@@ -92,6 +105,11 @@ class Origins:
         tool's name before it, and is no goal and no decision. An instruction that only a tool's text has goes. A
         goal or decision that only paraphrases what tools said becomes a fact that is marked as unverified; so does one
         that nobody said, and any other line that nobody said is marked where it stands.
+
+        A goal, a decision and what a user is quoted with orders nobody unless people did: otherwise it becomes such a
+        fact, or goes when it wants to be obeyed by whoever reads it. An exact value has one in it that was said, or is
+        what its speaker said nearly word for word; another is a fact, or goes when it orders somebody or nothing
+        supports it.
         """
         text = "\n".join(line for _, line in sections.lines())
         invented = [each.text for each in specifics(text) if is_checked(each) and not self._all.has(each)]
@@ -106,20 +124,77 @@ class Origins:
         return Sections.gathered(lines), tuple(told)
 
     def _in_its_place(self, section: str, line: str, told: list[str]) -> tuple[str, str]:
-        """Where a line belongs, without the instructions in it that only tools gave; "" when nothing else is there."""
-        by, said = unlabelled(line)
+        """Where a line belongs, without the instructions in it that only tools gave or nobody; "" when nothing else is
+        there."""
+        by, said = _quoted(line)
         whole = tuple(sentences(said)) or (said,)
-        kept = tuple(each for each in whole if not self._orders(each, told_as=by))
-        told.extend(
-            f"left out, an instruction that only a tool's text has: {each!r:.120}"
-            for each in whole
-            if each not in kept
-        )
+        kept = []
+        for sentence in whole:
+            why = self._why_left_out(section, by, sentence)
+            if why:
+                told.append(f"left out, {why}: {sentence!r:.120}")
+            else:
+                kept.append(sentence)
         if not kept:
             return section, ""
-        if kept != whole:
+        if len(kept) < len(whole):
             line = line[: len(line) - len(said)] + " ".join(kept)
-        return self._attributed(section, line, told)
+        if section == "exact" and not self._is_exact(line):
+            section, line = self._inexact(line, told)
+        return self._attributed(section, line, told) if line else (section, "")
+
+    def _why_left_out(self, section: str, by: str, sentence: str) -> str:
+        """Why a sentence goes, "" for one that may stay."""
+        if self._orders(sentence, told_as=by):
+            return "an instruction that only a tool's text has"
+        if (section == "exact" or seizes(sentence)) and self._unasked(section, by, sentence):
+            return "an instruction that no person gave"
+        return ""
+
+    def _unasked(self, section: str, by: str, sentence: str) -> bool:
+        """Whether a sentence orders somebody where only what people want belongs, and is not what they said."""
+        if self._voices is None or by == "tool" or not directs(sentence):
+            return False
+        if by == "user" or (by and section == "exact"):
+            return not self._voices.quoted(by, sentence)
+        if section not in (*_PEOPLES, "exact"):
+            return False
+        seizing = [clause for clause in _CLAUSE.split(sentence) if seizes(clause)]
+        orders = seizing or [sentence]
+        return not all(self._voices.gave(each, people_alone=bool(seizing)) for each in orders)
+
+    def _is_exact(self, line: str) -> bool:
+        """Whether a line has a value that was said, or is what its speaker said; an order has to be that."""
+        by, said = _quoted(line)
+        if self._voices is None:
+            return True
+        if by != "tool" and directs(said):
+            return self._voices.quoted(by, said)
+        if any(self._tells(each) for each in _values(said)):
+            return True
+        if by == "tool":
+            runs = set(_runs(said))
+            return max(self._runs_of_tools(runs).values(), default=0) >= MOSTLY * len(runs)
+        name, _, value = said.replace("：", ":").partition(":")
+        pieces = (said, value) if len(name) <= LONGEST_NAME else (said,)
+        return any(self._voices.quoted(by, each) for each in pieces)
+
+    def _tells(self, value: Specific) -> bool:
+        """Whether a value was said, and is one that tells anything by itself."""
+        counts = value.kind not in _COUNTED or any(map(str.isdigit, value.text))
+        return counts and self._all.has(value)
+
+    def _inexact(self, line: str, told: list[str]) -> tuple[str, str]:
+        """What is no exact value, as a fact; "" when nothing supports it."""
+        by, said = _quoted(line)
+        own = self._support.of(said, translated=False) is Supported.OWN
+        if by == "tool" or own or (self._tools and self._is_tools(said)):
+            told.append(
+                f"moved from exact values to facts, since nobody said it in these words: {line!r:.120}"
+            )
+            return "facts", self._unverified(said) if by in ("user", "system", "assistant") else line
+        told.append(f"left out, no exact value and nothing that was said supports it: {line!r:.120}")
+        return "exact", ""
 
     def _orders(self, sentence: str, *, told_as: str) -> bool:
         """Whether a sentence gives an order that is a tool's; told as what a tool said, only one that wants to be obeyed
@@ -131,13 +206,16 @@ class Origins:
 
     def _attributed(self, section: str, line: str, told: list[str]) -> tuple[str, str]:
         """The line under its section; with the name of the tool before it, and a fact, when only that tool said it."""
-        by, said = unlabelled(line)
+        by, said = _quoted(line)
         fact = "facts" if section in _PEOPLES else section
         if by == "tool":
             return fact, line
         if self._tools and self._is_tools(said):
             return fact, label("tool", self._language, self._tool_of(said)) + said
-        support = Supported.OWN if section == "exact" else self._support.of(said)
+        if any(self._unasked(section, by, each) for each in tuple(sentences(said)) or (said,)):
+            told.append(f"marked as unverified, since no person asked for it: {line!r:.120}")
+            return "facts", self._unverified(said)
+        support = Supported.OWN if section == "exact" else self._supported(section, by, said)
         if support is Supported.TOOLS and section in _PEOPLES:
             told.append(f"moved from {section} to facts, since only tools speak of it: {line!r:.120}")
             return fact, self._unverified(line)
@@ -147,6 +225,11 @@ class Origins:
             told.append(f"marked as unverified, since nothing that was said supports it: {line!r:.120}")
             return fact, self._unverified(line)
         return section, line
+
+    def _supported(self, section: str, by: str, said: str) -> Supported:
+        """Whose a line is. What people want, what a user is quoted with and what somebody is to do translates no tool."""
+        orders = seizes(said) or (section == "open" and directs(said))
+        return self._support.of(said, translated=not (orders or section in _PEOPLES or by == "user"))
 
     def _unverified(self, line: str) -> str:
         return line if is_unverified(line) else f"{line} {UNVERIFIED[self._language]}"
@@ -206,6 +289,24 @@ def _retold(line: str) -> Said:
     by, said = unlabelled(line)
     name = line[: len(line) - len(said)].strip(" :：").partition(" ")[2]
     return Said(by or "assistant", said, name)
+
+
+def _quoted(line: str) -> tuple[str, str]:
+    """Who is quoted with a line, "" for nobody, and the line without its label."""
+    by, said = unlabelled(line)
+    found = None if by else _USER.match(line)
+    return ("user", line[found.end() :]) if found else (by, said)
+
+
+def _voiced(sources: Sequence[Said], earlier: Sections) -> Iterator[tuple[str, str]]:
+    """Who said what, tools left aside, "" for a line of an earlier summary that names nobody. Of these only goals,
+    decisions and exact values count: a fact may be what a tool said, in another script."""
+    for each in sources:
+        yield ("assistant", each.call) if each.by == "tool" else (each.by, each.text)
+    for section, line in earlier.lines():
+        by, said = _quoted(line)
+        if by != "tool" and not is_unverified(line) and (by or section in (*_PEOPLES, "exact")):
+            yield by, said
 
 
 def _own(said: Said) -> tuple[str, ...]:

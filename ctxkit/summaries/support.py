@@ -2,18 +2,22 @@
 
 A model says things in its own words. Exact values and runs of words tell a copy (`origins`); the stems of words tell
 whose a paraphrase is. They are a coarse measure: what is doubtful is marked and kept, not refused.
+
+What tells somebody what to do is measured more strictly (`Voices`): a wish that is taken for a person's is obeyed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
 
 from ctxkit.summaries.language import Language
-from ctxkit.summaries.prose import stems
+from ctxkit.summaries.prose import STEM, stems
 
-__all__ = ["UNVERIFIED", "Support", "Supported", "is_unverified"]
+__all__ = ["UNVERIFIED", "Quotes", "Support", "Supported", "Voices", "is_unverified"]
 
 UNVERIFIED: dict[Language, str] = {"en": "[unverified]", "zh": "[未核实]"}
 """What stands behind a line of a summary that nothing that was said supports."""
@@ -32,7 +36,36 @@ _TELLING = frozenset(
 )
 """Words with which summaries tell that somebody said something; they support nothing."""
 
+ASKED_SHARE = 0.5
+"""Of the stems of a sentence that orders somebody: as many have to be said by those who may order it."""
+
+ASKED_SHARE_CHINESE = 0.35
+"""The same in Chinese, where the pairs of characters across words are nobody's."""
+
+APART = 3
+"""Words of a message from one to the next of a quotation from it: as many as one are left out, and one more."""
+
 _HAN = re.compile(r"[㐀-䶿一-鿿]")
+_WORD = re.compile(r"[㐀-䶿一-鿿¬]|[^\W_㐀-䶿一-鿿]+")
+_SMALL = frozenset(
+    word
+    for words in (
+        "a an the to of in on at for with and or is are was were be been it its this that these those ever",
+        "my your our his her their i me you we us he him she they them m re s ve ll d do does did has have had",
+        "can must should shall will would please user assistant wants asks",
+        "的 了 吗 呢 吧 啊 把 将 请 我 你 您 他 她 它 们 是 在 和 与 也 就 都",
+    )
+    for word in words.split()
+)
+"""Words that a quotation may have more than the message: they add nothing to what is asked for."""
+
+_SMALL_CHINESE = re.compile(r"用户|助手|要求|希望|需要|必须|务必|应该|应当|一定要")
+_NOT = re.compile(
+    r"n['’]t\b|(?<=can)not\b|\b(?:not|never|nor?)\b|不(?:要|得|许|准|能|可以?)?|别|勿|禁止", re.IGNORECASE
+)
+_NEGATED = "¬"
+
+_PEOPLE = ("user", "system")
 
 
 class Supported(StrEnum):
@@ -60,16 +93,22 @@ class Support:
         self._tools = frozenset().union(*self._by_tool) - self._own
         self._foreign = {bool(_HAN.search(text)) for text in tools if len(text.split()) >= LEAST_WORDS}
 
-    def of(self, sentence: str) -> Supported:
-        """Whose a sentence is. What has a digit tells nothing here: values are looked up exactly."""
-        words = {word for word in stems(sentence) - _TELLING if not any(map(str.isdigit, word))}
+    def of(self, sentence: str, *, translated: bool = True) -> Supported:
+        """Whose a sentence is. What has a digit tells nothing here: values are looked up exactly.
+
+        Args:
+            sentence: of a summary, without a label.
+            translated: it may be the translation of what a tool said, and is not called unsupported then.
+        """
+        words = _telling(sentence)
         if len(words) < LEAST_WORDS:
             return Supported.OWN
         own, tools = len(words & self._own), len(words & self._tools)
         if tools > own:
             return Supported.TOOLS
         unsaid = own + tools < LEAST_SHARE * len(words)
-        return Supported.NOBODY if unsaid and self._comparable(sentence) else Supported.OWN
+        comparable = not translated or self._comparable(sentence)
+        return Supported.NOBODY if unsaid and comparable else Supported.OWN
 
     def shared(self, sentence: str) -> list[int]:
         """How many words of a sentence each tool said."""
@@ -79,6 +118,88 @@ class Support:
     def _comparable(self, sentence: str) -> bool:
         """Whether no tool said something in the other script, of which a sentence might be the translation."""
         return not self._foreign - {bool(_HAN.search(sentence))}
+
+
+class Quotes:
+    """Messages, in which it is looked up what stands there nearly word for word.
+
+    Words may be left out of a quotation, but no "not", and none may be added: in one message each of its words stands near
+    the one before or behind it, in their order.
+    """
+
+    def __init__(self, messages: Iterable[str]) -> None:
+        self._places: dict[tuple[str, ...], list[int]] = {}
+        for at, message in enumerate(messages):
+            words = _words(message)
+            for start, word in enumerate(words):
+                for run in ((word,), *((word, other) for other in words[start + 1 : start + 1 + APART])):
+                    places = self._places.setdefault(run, [])
+                    if places[-1:] != [at]:
+                        places.append(at)
+
+    def has(self, text: str) -> bool:
+        """Whether a text stands there; False for one that says nothing."""
+        words = _words(text)
+        if len(words) == 1:
+            return bool(self._at(*words))
+        beside = [self._at(*pair) for pair in pairwise(words)]
+        each = [before | behind for before, behind in zip([set(), *beside], [*beside, set()], strict=True)]
+        return bool(beside) and bool(set[int].intersection(*each))
+
+    def _at(self, *run: str) -> set[int]:
+        return set(self._places.get(run, ()))
+
+
+class Voices:
+    """What people and the assistant said, by speaker; and whether an order is one that they gave.
+
+    Args:
+        spoken: who said something, "" where nobody is named, and what; tools left aside.
+    """
+
+    def __init__(self, spoken: Sequence[tuple[str, str]]) -> None:
+        self._spoken = tuple(spoken)
+        self._quotes: dict[str, Quotes] = {}
+
+    def quoted(self, by: str, text: str) -> bool:
+        """Whether a speaker said it nearly word for word; any of them when `by` is ""."""
+        if by not in self._quotes:
+            self._quotes[by] = Quotes(said for speaker, said in self._spoken if by in ("", speaker))
+        return self._quotes[by].has(text)
+
+    def gave(self, order: str, *, people_alone: bool) -> bool:
+        """Whether a sentence that orders somebody is what they asked for; what people did, or the assistant too."""
+        words = _telling(_SMALL_CHINESE.sub(" ", order))
+        if len(words) < LEAST_WORDS:
+            return any(self.quoted(by, order) for by in (_PEOPLE if people_alone else ("",)))
+        share = ASKED_SHARE_CHINESE if _HAN.search(order) else ASKED_SHARE
+        return len(words & (self._of_people if people_alone else self._all)) >= share * len(words)
+
+    @cached_property
+    def _of_people(self) -> frozenset[str]:
+        return stems("\n".join(said for speaker, said in self._spoken if speaker != "assistant"))
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return stems("\n".join(said for _, said in self._spoken))
+
+
+def _telling(sentence: str) -> set[str]:
+    """The stems of a sentence that tell whose it is."""
+    return {word for word in stems(sentence) - _TELLING if not any(map(str.isdigit, word))}
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text that a quotation has to keep, by their first letters, and each Chinese character. One behind a
+    "not" is another word: that "not" cannot be left out."""
+    found, negated = list[str](), ""
+    for word in _WORD.findall(_NOT.sub(f" {_NEGATED} ", _SMALL_CHINESE.sub(" ", text)).casefold()):
+        if word == _NEGATED:
+            negated = word
+        elif word not in _SMALL:
+            found.append(negated + (word[:STEM] if word.isalpha() else word))
+            negated = ""
+    return [*found, negated] if negated else found
 
 
 def is_unverified(line: str) -> bool:

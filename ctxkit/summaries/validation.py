@@ -69,7 +69,8 @@ def checked(
     from less than it stands for, of more than 64,000 characters and more than 16 for each of `max_tokens`. One
     that is, is mended: values that are in no source are marked, and so are statements of which next to no word was
     said; instructions that only a tool's text has are left out, what only tools said, in whichever words, is neither
-    goal nor decision, every value that has to survive verbatim is there, and whole lines go until it is short enough.
+    goal nor decision, nor is an order that no person gave, an exact value was said, every value that has to survive
+    verbatim is there, and whole lines go until it is short enough.
 
     Args:
         answer: as the model wrote it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 
 import pytest
 
@@ -133,6 +134,55 @@ async def test_another_model_may_be_asked_what_one_failed_on(clock: Clock) -> No
         with pytest.raises(ModelCallError):
             await models.ask(question(), settings(server))
         assert (await models.ask(question(), settings(server, window=9_000))).text == "Yes."
+
+
+async def test_a_question_whose_answer_was_refused_is_not_sent_again(clock: Clock) -> None:
+    models, asked = clock.models(), question()
+    with serving(says("Nonsense."), says("Yes.")) as server:
+        small = settings(server)
+        assert (await models.ask(asked, small)).text == "Nonsense."
+        models.refuse(asked, small, "its summary was refused: it is nonsense")
+        with pytest.raises(ModelCallError) as caught:
+            await models.ask(asked, small)
+        assert len(server.requests) == 1
+        told = "model 'small' is not asked the same again: its summary was refused: it is nonsense"
+        assert str(caught.value) == told
+        assert (caught.value.transient, caught.value.request) == (False, asked.digest)
+        assert (await models.ask(question("Another?"), small)).text == "Yes."
+        assert (await models.ask(asked, settings(server, window=9_000))).text == "Yes."
+    assert not any(call.error for call in models.calls)
+
+
+async def test_an_answer_that_a_preview_kept_is_judged_again() -> None:
+    models, asked = Models(lambda question: "Nonsense."), question()
+    with models.kept():
+        await models.ask(asked)
+    models.refuse(asked, None, "it is nonsense")
+    assert (await models.ask(asked)).text == "Nonsense."
+    with pytest.raises(ModelCallError, match="not asked the same again: it is nonsense"):
+        await models.ask(asked)
+    assert [call.reused for call in models.calls] == [False, True]
+
+
+def test_threads_may_refuse_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED", 8)
+    models, failed = Models(lambda question: "Yes."), list[BaseException]()
+
+    def refuse(name: str) -> None:
+        try:
+            for at in range(400):
+                models.refuse(question(f"{name} {at}"), None, "no")
+        except BaseException as error:  # noqa: BLE001 - reported by the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=refuse, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert models._function is not None
+    assert len(models._function.failed) == 8
 
 
 async def test_only_so_many_failures_are_remembered(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

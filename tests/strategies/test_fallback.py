@@ -22,6 +22,7 @@ from ctxkit.core.view import Past
 from ctxkit.registry import strategy_of
 from ctxkit.strategies.drop_oldest import DropOldest
 from ctxkit.strategies.fallback import FAILURES, PASSED_OVER, Fallback
+from tests.servers.failing import says, serving
 from tests.strategies import scribes
 from tests.strategies.scribes import Schedule
 
@@ -230,3 +231,81 @@ def test_a_question_that_failed_for_good_is_not_sent_again() -> None:
     for _ in range(FAILURES - 1):
         context.compact()
     assert len(asked.questions) == 1
+
+
+def told_of(strategy: Any, asked: Any, **settings: Any) -> list[str]:
+    """Why steps failed in one compaction."""
+    return [failure.why for failure in filled(strategy, asked, **settings).compact().failures]
+
+
+LADDERS = {
+    "fallback": {"kind": "fallback", "steps": ["summarize", "summarize", "drop-oldest"]},
+    "first-that-fits": {"kind": "first-that-fits", "steps": ["summarize", "summarize", "drop-oldest"]},
+    "hybrid": {
+        "kind": "hybrid",
+        "steps": ["summarize", {"kind": "fallback", "steps": ["summarize", "drop-oldest"]}],
+    },
+    "within": {
+        "kind": "fallback",
+        "steps": ["summarize", {"kind": "hybrid", "steps": ["summarize"]}, "drop-oldest"],
+    },
+}
+
+
+@pytest.mark.parametrize("ladder", LADDERS.values(), ids=LADDERS)
+@pytest.mark.parametrize(
+    "scribe",
+    [scribes.garbage, scribes.refusing, scribes.foreign_language, scribes.unread, scribes.no_text],
+    ids=lambda scribe: scribe.__name__,
+)
+def test_a_question_that_failed_is_not_sent_again_by_a_later_step(ladder: Any, scribe: Any) -> None:
+    asked = Schedule([scribe])
+    first, second = told_of(ladder, asked)
+    assert len(asked.questions) == 1
+    assert "is not asked the same again" not in first
+    assert "the `ask` function is not asked the same again: " in second
+
+
+def test_neither_of_the_questions_for_an_answer_that_is_always_cut_off_is_sent_again() -> None:
+    asked = Schedule([scribes.cut_off])
+    told = told_of(LADDERS["fallback"], asked)
+    assert len(asked.questions) == len({each.digest for each in asked.questions}) == 2
+    assert "it was cut off before its end" in told[1]
+
+
+def test_an_answer_that_was_only_too_long_was_not_refused() -> None:
+    asked = Schedule([scribes.endless, scribes.refusing])
+    steps = [{"kind": "summarize", "max_tokens": 200}, {"kind": "summarize", "max_tokens": 200}]
+    context = filled({"kind": "fallback", "steps": steps}, asked)
+    assert context.compact().edits
+    assert context._preparation.models._function is not None
+    assert list(context._preparation.models._function.failed) == [asked.questions[1].digest]
+
+
+def test_what_may_pass_is_asked_again_by_a_later_step() -> None:
+    asked = Schedule([scribes.blank, scribes.good])
+    context = filled(LADDERS["fallback"], asked)
+    assert [edit.by for edit in context.compact().edits] == ["summarize"]
+    assert len({each.digest for each in asked.questions}) == 1
+    assert len(asked.questions) == 2
+
+
+def test_another_model_is_asked_the_same() -> None:
+    with serving(says("I'm sorry, but I can't help with that request.")) as server:
+        models = [
+            {"name": name, "base_url": server.base_url, "window": 32_000, "retries": 0}
+            for name in ("small", "large")
+        ]
+        steps = [{"kind": "summarize", "model": model} for model in (models[0], *models)]
+        told = told_of({"kind": "fallback", "steps": [*steps, "drop-oldest"]}, None)
+        assert [asked.body["model"] for asked in server.requests] == ["small", "large"]
+        assert len({asked.said for asked in server.requests}) == 1
+    assert ["is not asked the same again" in why for why in told] == [False, True, False]
+    assert told[1].startswith("model 'small' ")
+
+
+def test_another_question_may_be_asked_by_a_later_step() -> None:
+    asked = Schedule([scribes.refusing])
+    steps = ["summarize", {"kind": "summarize", "focus": "the paint"}, "drop-oldest"]
+    told_of({"kind": "fallback", "steps": steps}, asked)
+    assert len({each.digest for each in asked.questions}) == len(asked.questions) == 2

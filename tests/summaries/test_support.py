@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.summaries.support import Support, Supported
+from ctxkit.summaries.support import Quotes, Support, Supported, Voices
 
 OWN = "Please book a quiet room near the harbour. I'll look for rooms with a balcony."
 PAGE = "Visitors should wire their deposit through the partner portal before arrival."
@@ -44,3 +44,79 @@ def test_whose_a_sentence_is_in_chinese(sentence: str, whose: Supported) -> None
 
 def test_what_may_be_a_translation_is_not_called_unsupported() -> None:
     assert Support("请查天气。", [PAGE]).of("祖母讨厌大象") is Supported.OWN
+
+
+def test_what_is_no_translation_is_called_unsupported_beside_a_tool_in_another_script() -> None:
+    support = Support("请查天气。", [PAGE])
+    assert support.of("祖母讨厌大象", translated=False) is Supported.NOBODY
+    assert support.of("查一下天气", translated=False) is Supported.OWN
+
+
+MESSAGES = (
+    "You must never call me before 9 am; please ring at the office instead.",
+    "Don't restart the database before Friday, it isn't backed up. Miller is my cat.",
+    "以后请务必在上午九点以后给我打电话，周五不要寄快递。",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("You must never call me before 9 am", True),
+        ("never call before 9 am", True),
+        ("must not be called before 9 am", True),
+        ("call before 9 am", False),
+        ("never call after 9 am", False),
+        ("never call the office", False),
+        ("ring at the office", True),
+        ("ring the office and pay", False),
+        ("do not restart the database before Friday", True),
+        ("cannot restart the database", True),
+        ("restart the database before Friday", False),
+        ("never call before Friday", False),
+        ("Miller", True),
+        ("Smith", False),
+        ("the of", False),
+        ("", False),
+        ("Ring at the office!", True),
+        ("Office! Ring", False),
+        ("务必在九点以后打电话", True),
+        ("周五不要寄快递", True),
+        ("周五别寄快递", True),
+        ("周五寄快递", False),
+        ("周六不要寄快递", False),
+    ],
+)
+def test_what_stands_in_a_message_nearly_word_for_word(text: str, stands: bool) -> None:
+    assert Quotes(MESSAGES).has(text) is stands
+
+
+VOICES = Voices(
+    [
+        ("user", "Please reply in French from now on."),
+        ("assistant", "I will run the linter before each commit."),
+        ("", "the parcels go to Harbour Street"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("order", "people", "anybody"),
+    [
+        ("always reply in French", True, True),
+        ("run the linter before commits", False, True),
+        ("send parcels to Harbour Street", True, True),
+        ("forward the invoices", False, False),
+        ("pay now", False, False),
+        ("call", False, False),
+    ],
+)
+def test_who_gave_an_order(order: str, people: bool, anybody: bool) -> None:
+    assert VOICES.gave(order, people_alone=True) is people
+    assert VOICES.gave(order, people_alone=False) is anybody
+
+
+def test_a_quotation_is_looked_up_at_its_speaker() -> None:
+    assert VOICES.quoted("assistant", "run the linter before each commit")
+    assert not VOICES.quoted("user", "run the linter before each commit")
+    assert VOICES.quoted("", "run the linter before each commit")
