@@ -126,7 +126,9 @@ class Archive:
             UnknownHandleError: nothing is kept under that handle.
         """
         if not isinstance(handle, str) or handle not in self.kept:
-            hint = f"; a handle begins with {HANDLE_PREFIX!r}" if HANDLE_PREFIX not in str(handle)[:80] else ""
+            hint = (
+                f"; a handle begins with {HANDLE_PREFIX!r}" if HANDLE_PREFIX not in str(handle)[:80] else ""
+            )
             raise UnknownHandleError(f"no original is kept under the handle {handle!r:.200}{hint}")
         return [id for span in self.kept[handle].ids for id in span]
 

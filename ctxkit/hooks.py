@@ -111,7 +111,9 @@ def chosen(plugins: Collection[str] | None) -> frozenset[str] | None:
     if isinstance(plugins, str) or not isinstance(plugins, Collection):
         raise ConfigError(f"plugins is a list of names, not {plugins!r:.60}", path="plugins")
     loaded = _loaded()
-    installed = sorted({*(name for name, _ in loaded.manager.list_name_plugin()), *(name for name, _ in loaded.broken)})
+    installed = sorted(
+        {*(name for name, _ in loaded.manager.list_name_plugin()), *(name for name, _ in loaded.broken)}
+    )
     for name in plugins:
         if name not in installed:
             there = nearest(str(name), installed) or f"; there are: {', '.join(installed) or 'none'}"
@@ -237,7 +239,9 @@ class Called:
     def _broken(self) -> list[tuple[str, str]]:
         """Which of them could not be loaded, and why."""
         broken = _loaded().broken
-        return [(f"hooks of {name}", why) for name, why in broken if self.plugins is None or name in self.plugins]
+        return [
+            (f"hooks of {name}", why) for name, why in broken if self.plugins is None or name in self.plugins
+        ]
 
     def tell_observers(self, tell: Callable[[], Report]) -> list[tuple[str, str]]:
         """Tell every observer of a compaction; returns those that are broken or raised, and why.

@@ -292,7 +292,8 @@ def test_one_message_cannot_fill_the_share() -> None:
 
 def test_allergies_of_one_message_may_take_all_that_there_is() -> None:
     many = [
-        Found(fact(f"allergic to {n}", 1, must_keep=True, priority=7)) for n in ("nuts", "eggs", "soy", "milk")
+        Found(fact(f"allergic to {n}", 1, must_keep=True, priority=7))
+        for n in ("nuts", "eggs", "soy", "milk")
     ]
     assert len(ledger(cap=36).bind(many, 1_000).remembered) == 4
 

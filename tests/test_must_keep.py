@@ -218,8 +218,14 @@ def test_what_has_no_room_as_a_fact_stays_where_it_is_and_then_is_named() -> Non
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("From my phone: I am severely allergic to\npeanuts and shellfish, please.\nThanks", "peanuts and shellfish"),
-        ("By contract you must never\nship to the Berlin warehouse before the\naudit is over.", "audit is over"),
+        (
+            "From my phone: I am severely allergic to\npeanuts and shellfish, please.\nThanks",
+            "peanuts and shellfish",
+        ),
+        (
+            "By contract you must never\nship to the Berlin warehouse before the\naudit is over.",
+            "audit is over",
+        ),
         ("I am allergic to:\n- peanuts\n- shellfish\n- penicillin", "penicillin"),
         ("I am allergic to\n\n* peanuts\n* latex\n\nBest", "latex"),
         ("You must never do these:\n1. call before nine\n2. email my boss\n", "email my boss"),
@@ -231,7 +237,9 @@ def test_what_has_no_room_as_a_fact_stays_where_it_is_and_then_is_named() -> Non
         ("Never pay invoice no. 4471 without my o.k. from Dr. Smith.", "Dr. Smith"),
     ],
 )
-@pytest.mark.parametrize("strategy", ["hybrid", {"kind": "hybrid", "steps": ["keep-key-facts", "drop-oldest"]}])
+@pytest.mark.parametrize(
+    "strategy", ["hybrid", {"kind": "hybrid", "steps": ["keep-key-facts", "drop-oldest"]}]
+)
 def test_a_rule_is_kept_with_its_object_wherever_its_lines_end(text: str, rule: str, strategy: Any) -> None:
     talk = ContextManager("openai-chat", Budget(window=1_500), strategy, strict=True)
     for each in (text, *[CHAT] * 60):
@@ -249,11 +257,26 @@ def test_what_only_stands_beside_a_rule_is_no_part_of_it(text: str) -> None:
     assert [fact.value for fact in talk.facts if fact.must_keep] == ["never call me"]
 
 
-FOODS = ("peanuts", "shellfish", "penicillin", "latex", "sesame", "soy", "eggs", "milk", "kiwi", "mustard", "celery", "lupin")
+FOODS = (
+    "peanuts",
+    "shellfish",
+    "penicillin",
+    "latex",
+    "sesame",
+    "soy",
+    "eggs",
+    "milk",
+    "kiwi",
+    "mustard",
+    "celery",
+    "lupin",
+)
 SHIPPED = {"system": 500, "profile": 300, "summary": 800, "recent": 2_000, "tool_results": 500}
 
 
-@pytest.mark.parametrize("budget", [{"window": 2_000}, {"window": 1_200}, {"window": 4_100, "regions": SHIPPED}], ids=str)
+@pytest.mark.parametrize(
+    "budget", [{"window": 2_000}, {"window": 1_200}, {"window": 4_100, "regions": SHIPPED}], ids=str
+)
 @pytest.mark.parametrize("chain", [[], ["drop-oldest"], ["sliding-window"], ["extractive-summary"]], ids=str)
 @pytest.mark.parametrize("length", [0, 3, 9])
 def test_none_of_many_goes_without_a_word(budget: dict[str, Any], chain: list[str], length: int) -> None:
@@ -281,7 +304,9 @@ def test_none_of_many_goes_without_a_word(budget: dict[str, Any], chain: list[st
 
 
 def test_all_allergies_of_one_message_are_kept_where_there_is_room() -> None:
-    rules = [f"I am severely allergic to {food}, even a trace of it sends me to the hospital." for food in FOODS]
+    rules = [
+        f"I am severely allergic to {food}, even a trace of it sends me to the hospital." for food in FOODS
+    ]
     for budget in ({"window": 2_000}, {"window": 4_100, "regions": SHIPPED}):
         talk = ContextManager("openai-chat", budget, "hybrid")
         for text in (" ".join(rules), *[CHAT] * 90):

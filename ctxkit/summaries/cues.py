@@ -48,7 +48,7 @@ RULE = (
 """What says that something must be, or must not."""
 
 _BINDS = _cue(
-    rf"{VITAL[0]}|{RULE[0]}|must(?:n['’]?t)?|never|always|pregnan\w{1,4}|no later than|at (?:most|least)|no (?:more|less) than"
+    rf"{VITAL[0]}|{RULE[0]}|must(?:n['’]?t)?|never|always|pregnan\w{1, 4}|no later than|at (?:most|least)|no (?:more|less) than"
     r"|(?:do not|don['’]t) (?:ever )?(?!know|think|worry|have|see|believe|mean|understand|need|mind|remember|recall|get|feel"
     r"|hesitate|care|want|like)\w{1,20}|(?:cannot|can['’]t|can not) (?:eat|drink|take|use|travel|fly|exceed|be|go over|afford)"
     r"|shouldn['’]t|should not|only (?:if|when|after|use)|make sure|be sure|without (?:asking|my)|deadline|keep in mind"

@@ -136,7 +136,9 @@ def _bare(entry: Entry) -> str:
     """An entry without its reasoning, which may go and leave what another entry is."""
     key = "parts" if "parts" in entry else "content"
     left = (part for part in entry[key] if not _is_reasoning(part))
-    unsigned = [{k: v for k, v in part.items() if k != _SIGNATURE} if _is_signed(part) else part for part in left]
+    unsigned = [
+        {k: v for k, v in part.items() if k != _SIGNATURE} if _is_signed(part) else part for part in left
+    ]
     return dump(entry | {key: unsigned})
 
 
