@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxkit.core.edits import Remember, Replace
-from ctxkit.core.facts import USER, Fact, active_facts
+from ctxkit.core.facts import Fact, active_facts, taken_back
 from ctxkit.core.state import State
 
 if TYPE_CHECKING:
@@ -19,12 +19,9 @@ LEAST = 4
 
 
 def forgotten(facts: Sequence[Fact]) -> frozenset[str]:
-    """The values of facts that a user took back, and that no fact in force has."""
-    taken_back = {fact.name for fact in facts if fact.retracted and fact.by == USER}
-    active = active_facts(facts)
-    held = {fact.value for fact in active.values()}
-    gone = {fact.value for fact in facts if fact.name in taken_back - active.keys() and not fact.retracted}
-    return frozenset(value for value in gone - held if len(value) >= LEAST)
+    """The values that a user took back, and that no fact in force has."""
+    held = {fact.value for fact in active_facts(facts).values()}
+    return frozenset(value for value in taken_back(facts).keys() - held if len(value) >= LEAST)
 
 
 def mentions_withdrawn(outcome: Outcome, now: State) -> str:

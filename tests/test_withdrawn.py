@@ -69,7 +69,10 @@ def test_which_values_are_forgotten() -> None:
     gone = Fact("passport", "", by="user", retracted=True)
     said = Fact("passport", PASSPORT)
     assert forgotten([said, gone]) == {PASSPORT}
-    assert forgotten([said, gone, Fact("passport", "P-1")]) == frozenset()
+    assert forgotten([said, gone, Fact("passport", "P-1")]) == {PASSPORT}
+    assert forgotten([said, Fact("passport", "P-1234"), gone]) == {PASSPORT, "P-1234"}
+    assert forgotten([said, Fact("passport", "P-1234")]) == frozenset()
+    assert forgotten([said, gone, said]) == frozenset()
     assert forgotten([Fact("passport", "no"), gone]) == frozenset()
     assert forgotten([said, Fact("passport", "", by="keep-key-facts", retracted=True)]) == frozenset()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -144,15 +144,14 @@ class _Settled:
     def after(self, more: Iterable[Fact], older: Sequence[Fact]) -> _Settled:
         """What comes of them when more are remembered; `older` are those that led here."""
         active, taken = dict(self.active), dict(self.taken_back)
-        latest: dict[tuple[str, str], str] = {}
+        said: dict[tuple[str, str], list[str]] = {}
         for fact in more:
             name = fact.name
             if not fact.retracted:
-                latest[name] = fact.value
+                said.setdefault(name, []).append(fact.value)
             elif fact.by == USER:
-                value = latest[name] if name in latest else _last_value(older, name)
-                if value:
-                    taken[value] = fact.turn
+                values = [*_values(older, name), *said.get(name, ())]
+                taken.update((value, fact.turn) for value in values if value)
             held = active.get(name)
             if held is not None and (fact.confidence < held.confidence or (held.by == USER != fact.by)):
                 continue
@@ -220,9 +219,9 @@ def _settled(facts: Sequence[Fact]) -> _Settled:
     return (facts if isinstance(facts, Facts) else Facts(facts)).settled
 
 
-def _last_value(facts: Sequence[Fact], name: tuple[str, str]) -> str:
-    """The value that was remembered last under a name, whatever became of it, "" for none."""
-    return next((fact.value for fact in reversed(facts) if fact.name == name and not fact.retracted), "")
+def _values(facts: Sequence[Fact], name: tuple[str, str]) -> Iterator[str]:
+    """The values that were ever remembered under a name, whatever became of them."""
+    return (fact.value for fact in facts if fact.name == name and not fact.retracted)
 
 
 USER = "user"
