@@ -18,8 +18,6 @@ from ctxkit.tokens import counter_for
 
 __all__ = ["Read", "Recording", "Transcript"]
 
-"""The parts whose text a model reads."""
-
 MODEL_MADE = (Role.MODEL, Role.REASONING)
 
 

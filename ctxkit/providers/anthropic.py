@@ -8,17 +8,17 @@ from typing import Any
 from ctxkit.core.items import Call, Part, Shape, Weight
 from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError
-from ctxkit.providers.anthropic_blocks import blocks_of, calls_of, joined, kind_of
+from ctxkit.providers.anthropic_blocks import calls_of, kind_of
 from ctxkit.providers.anthropic_dump import dumped
 from ctxkit.providers.anthropic_parts import parts_of, with_content
 from ctxkit.providers.anthropic_repair import repaired
-from ctxkit.providers.anthropic_rules import open_loops, violations
+from ctxkit.providers.anthropic_rules import violations
 from ctxkit.providers.anthropic_shape import FORMAT, shape_of
 from ctxkit.providers.anthropic_steps import with_late, with_results, without_thinking
 from ctxkit.providers.anthropic_weight import weigh_content
 from ctxkit.providers.common import text_of_json
 
-__all__ = ["Anthropic", "first_bound_thinking", "open_loop_has_thinking"]
+__all__ = ["Anthropic"]
 
 
 class Anthropic:
@@ -114,29 +114,3 @@ class Anthropic:
     def repair(self, entries: Sequence[Entry]) -> tuple[list[Entry], list[Repair]]:
         """A history without the violations that can be mended; `repaired` names those that stay."""
         return repaired(entries)
-
-
-def first_bound_thinking(entries: Sequence[Entry]) -> int | None:
-    """Index of the first entry with signed or redacted thinking, None if there is none.
-
-    Models that check the prefix (A18) tie such a block, and every later one, to all that stands before it: a
-    change before this index, or at it, makes them invalid.
-    """
-    return next((index for index, entry in enumerate(entries) if any(map(_is_bound, blocks_of(entry)))), None)
-
-
-def open_loop_has_thinking(entries: Sequence[Entry]) -> bool:
-    """Whether the tool loop that is not finished yet holds thinking, which must then go back as it is (A16).
-
-    A loop is open while the list ends in calls, in results, or in a paused server call. Words beside the results
-    do not end it.
-    """
-    turns = [turn for loop in open_loops(joined(entries)) for turn in loop]
-    return any(turn.of_kind("thinking", "redacted_thinking") for turn in turns)
-
-
-def _is_bound(placed: tuple[int, dict[str, Any]]) -> bool:
-    block = placed[1]
-    return kind_of(block) == "redacted_thinking" or (
-        kind_of(block) == "thinking" and bool(block.get("signature"))
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 __all__ = ["ATTEMPTS", "FULL_SHARE", "Count", "Note", "between", "cut_middle", "cut_text", "level", "some"]
@@ -142,7 +141,8 @@ def _patterns() -> tuple[Any, Any]:
     further left, so it can be looked for anywhere; `\\X` alone is right only from a true start on, and takes
     quadratic time over a run of flags.
     """
-    regex = import_module("regex")
+    import regex
+
     left = "".join(rf"\p{{GCB={name}}}" for name in ("Other", "LV", "LVT", "SpacingMark", "Control"))
     right = "".join(rf"\p{{GCB={name}}}" for name in ("Other", "L", "LV", "LVT", "RI", "Control"))
     return regex.compile(rf"(?<=[{left}])(?=[{right}])"), regex.compile(r"\X")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ctxkit.core.items import Call, Part, PartKind, Result, Role, Shape
 from ctxkit.core.provider import Provider
 from ctxkit.errors import PlanError, ProviderFormatError
-from ctxkit.providers.anthropic import Anthropic, first_bound_thinking, open_loop_has_thinking
+from ctxkit.providers.anthropic import Anthropic
 
 P: Provider = Anthropic()
 SHARED = Path(__file__).parents[3] / "shared"
@@ -519,33 +519,6 @@ class TestRepair:
         entries: list[Any] = [None, {"role": "x"}, user("hi"), model(use("a")), 7, user(result("a"))]
         mended, _ = P.repair(entries)
         assert mended == [None, {"role": "x"}, user("hi"), model(use("a")), user(result("a")), 7]
-
-
-class TestThinking:
-    def test_first_bound_thinking(self) -> None:
-        assert first_bound_thinking([*STEP, model(THOUGHT, text("x"))]) == 4
-        assert first_bound_thinking([user("x"), model({"type": "redacted_thinking", "data": "x"})]) == 1
-        assert first_bound_thinking(STEP) is None
-
-    @pytest.mark.parametrize(
-        ("entries", "open_with_thinking"),
-        [
-            ([user("hi"), model(THOUGHT, use("a")), user(result("a"))], True),
-            ([user("hi"), model(THOUGHT, use("a")), user(result("a"), text("and?"))], True),
-            ([user("hi"), model(THOUGHT, use("a"))], True),
-            ([user("hi"), model(THOUGHT, SEARCH)], True),
-            ([user("hi"), model(THOUGHT, SEARCH, FOUND, text("so"))], False),
-            (
-                [user("hi"), model(THOUGHT, text("x")), user("more"), model(use("a")), user(result("a"))],
-                False,
-            ),
-            ([user("hi"), model(THOUGHT, use("a")), user(result("a")), model("done")], False),
-            ([user("hi"), model(THOUGHT, use("a")), user(result("a")), model("done"), user("more")], False),
-            ([], False),
-        ],
-    )
-    def test_open_loop_has_thinking(self, entries: list[Any], open_with_thinking: bool) -> None:
-        assert open_loop_has_thinking(entries) is open_with_thinking
 
 
 RESPONSE = {
