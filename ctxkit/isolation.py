@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import multiprocessing
+import os
+import threading
+from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from ctxkit.core.kernel import nobody
@@ -15,7 +18,7 @@ from ctxkit.errors import PlanError
 from ctxkit.models.models import Models
 from ctxkit.strategy import CompressionStrategy, Services, TooSlow
 
-__all__ = ["plan_in_process"]
+__all__ = ["end_with_parent", "plan_in_process"]
 
 
 async def plan_in_process(strategy: CompressionStrategy, view: View, services: Services) -> Any:
@@ -55,7 +58,17 @@ async def plan_in_process(strategy: CompressionStrategy, view: View, services: S
     return value
 
 
+def end_with_parent(end: Callable[[], object] = lambda: os._exit(1)) -> None:
+    """In a process that was started to do something: end it when the process that started it is gone, however that was
+    killed and whatever this one is at."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        sentinel = parent.sentinel
+        threading.Thread(target=lambda: (wait([sentinel]), end()), daemon=True).start()
+
+
 def _work(pipe: Connection, strategy: CompressionStrategy, view: View, services: Services) -> None:
+    end_with_parent()
     try:
         made = strategy.plan(view, services)
         pipe.send(("made", asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made))

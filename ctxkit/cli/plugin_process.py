@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.cli.plugin_view import lines_of
 from ctxkit.cli.render import Style
+from ctxkit.isolation import end_with_parent
 from ctxkit.registry import STRATEGIES
 from ctxkit.scaffold import importable
 
@@ -115,6 +116,7 @@ def _work(pipe: Connection, what: Examination) -> None:
     """In the process: send what is tried and each finding as JSON, and `null` at the end."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C goes to the parent, which ends this process and all that it started
+        end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
     try:
         for finding in _findings(what, lambda claim: _send(pipe, {"trying": claim})):
             _send(pipe, asdict(_told(finding, what.style)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -364,6 +366,36 @@ def test_what_a_killed_plugin_started_is_killed_with_it(check: Check, tmp_path: 
     pid = int((tmp_path / "pid").read_text())
     state = Path(f"/proc/{pid}/stat")
     assert not state.exists() or ") Z " in state.read_text()  # gone, or waits for its parent to notice
+
+
+def test_a_plugin_that_never_ends_ends_with_the_check(tmp_path: Path) -> None:
+    """A check that is killed leaves nothing behind that takes a core for good."""
+    pid = tmp_path / "pid"
+    (tmp_path / "endless.py").write_text(
+        f"import os, pathlib\npathlib.Path({str(pid)!r}).write_text(str(os.getpid()))\nwhile True: pass\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "endless"\n[project.entry-points."ctxkit.strategies"]\nendless = "endless:Endless"\n',
+        encoding="utf-8",
+    )
+    check = subprocess.Popen([sys.executable, "-m", "ctxkit.cli", "plugin", "check", str(tmp_path)])
+    try:
+        assert _comes(lambda: pid.exists() and bool(pid.read_text()))
+    finally:
+        check.kill()
+        check.wait()
+    state = Path(f"/proc/{pid.read_text()}/stat")
+    assert _comes(lambda: not state.exists() or ") Z " in state.read_text())
+
+
+def _comes(is_there: Callable[[], bool]) -> bool:
+    """Whether something comes true within a minute."""
+    for _ in range(600):
+        if is_there():
+            return True
+        time.sleep(0.1)
+    return False
 
 
 @pytest.mark.parametrize("raised", ["Stop", "KeyboardInterrupt", "SystemExit"])
