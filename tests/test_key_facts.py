@@ -262,6 +262,13 @@ def test_settling_again_changes_nothing() -> None:
     assert (second.remembered, second.evicted) == ((), ())
 
 
+def test_what_does_not_fit_is_stepped_over() -> None:
+    long = [fact(f"{n} of the longer ones", n, priority=3) for n in range(5)]
+    done = settled(ledger(cap=42), *long, fact("short", 9, priority=2))
+    assert [each.value for each in done.left] == ["0 of the longer ones"]
+    assert "short" in [each.value for each in done.remembered]
+
+
 # What must be kept
 
 

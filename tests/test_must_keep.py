@@ -91,6 +91,9 @@ def test_words_of_ones_own_are_vital() -> None:
     assert duty("The Embargoed text is here.", own) is Duty.VITAL
     assert duty("此事保密。", own) is Duty.VITAL
     assert duty("The pembargo is here.", own) is Duty.NONE
+    assert duty("You must mind the embargo.", own) is Duty.VITAL
+    assert duty("I write C++ only.", ("C++",)) is Duty.VITAL
+    assert duty("I write CCC only.", ("C++",)) is Duty.NONE
 
 
 @pytest.mark.parametrize(

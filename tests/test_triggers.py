@@ -52,6 +52,7 @@ def test_below_the_limit_there_are_at_most_so_many_compactions_in_so_many_turns(
     compacted = [report.compacted for report in reports]
     assert all(sum(compacted[at : at + 6]) <= 2 for at in range(25))
     assert sum(compacted) > 4
+    assert any(sum(compacted[at : at + 7]) == 3 for at in range(24))  # and no fewer than that
     held = [report.trigger for report in reports if "there were 2 in 6 turns" in report.trigger]
     assert held
     assert max(report.tokens_after for report in reports) <= 4_000

@@ -56,6 +56,15 @@ def test_a_trial_that_fails_shuts_it_again() -> None:
     assert breaker.admit(2 * PAUSE_S + 1) is Admission.ONCE
 
 
+def test_a_trial_of_which_nothing_came_leaves_room_for_the_next() -> None:
+    """A question that was cancelled must not shut a model for good."""
+    breaker = broken()
+    assert breaker.admit(PAUSE_S) is Admission.ONCE
+    breaker.release()
+    assert breaker.admit(PAUSE_S) is Admission.ONCE
+    assert breaker.failures == FAILURES
+
+
 def test_a_wait_that_was_asked_for_shuts_it_for_as_long() -> None:
     breaker = Breaker()
     breaker.settle(failed=True, now=0.0, wait_s=7.0)
