@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ctxkit.core.facts import REPEATS, USER, Fact, active_facts, frames_of, taken_back, unused_number
@@ -106,21 +106,6 @@ class Ledger:
             else:
                 left.append(fact)
         return Settled(tuple(remembered), left=tuple(left))
-
-    def cost_by_item(self, settled: Settled) -> Counter[int]:
-        """What newly remembered facts take, by the item that each was read out of."""
-        costs: Counter[int] = Counter()
-        for fact in settled.remembered:
-            costs.update(dict.fromkeys(fact.source, self._cost([fact])))
-        return costs
-
-    def without(self, settled: Settled, items: Set[int]) -> Settled:
-        """The same without newly remembered facts that were read out of some items, which say them in full."""
-        kept = tuple(fact for fact in settled.remembered if not set(fact.source) <= items)
-        for fact in settled.remembered:
-            if fact not in kept:
-                del self._active[fact.name], self._said[_sense(fact)]
-        return replace(settled, remembered=kept)
 
     def settle(self, found: Iterable[Found], room: Room, used: Callable[[Fact], bool]) -> Settled:
         """Settle all others: those of higher priority are kept before lower ones, of these what newer steps used, of

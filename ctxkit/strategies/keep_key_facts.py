@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -84,22 +84,20 @@ class KeepKeyFacts(CompressionStrategy):
         speaking = _speaking(view.free(), going)
         bound = ledger.bind(reader.bound(speaking), room.grow_to // 2)
         wanted = _of_items(speaking, {*_sources(bound.left), *reader.secret})
-        places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens, ledger.cost_by_item(bound))
-        bound = ledger.without(bound, {item.id for unit in places.pinned for item in unit.items})
+        places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens)
         unpinned = (unit for unit in going if unit not in places.pinned)
         stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going, self.kind))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled, ledger)]
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
 
-    def _places(self, view: View, wanted: set[int], most: int, told: Mapping[int, int]) -> _Places:
+    def _places(self, view: View, wanted: set[int], most: int) -> _Places:
         """What becomes of units, whether or not they are about to go (the steps that come next may take more), and of
-        those that it pinned before: the oldest are pinned, as far as there is room. What is pinned need not be told as
-        facts too, which take so many tokens for each item."""
+        those that it pinned before: the oldest are pinned, as far as there is room."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
         places = _Places()
         for unit in (unit for unit in view.units if unit.id in wanted | mine):
-            cost = unit.tokens + GAP - sum(told.get(item.id, 0) for item in unit.items)
+            cost = unit.tokens + GAP
             if cost <= most:
                 most -= cost
                 if unit.id not in mine:
