@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ctxkit.archive import Archive
 from ctxkit.core.arrivals import Arrival, append
+from ctxkit.core.facts import Fact, active_facts, displaced
 from ctxkit.core.state import Meter, State
 from ctxkit.engine import Outcome
 from ctxkit.withdrawn import mentions_withdrawn
@@ -17,7 +19,7 @@ __all__ = ["beside", "given_up_in", "rebase", "since"]
 def since(state: State, archive: Archive, next_id: int) -> list[Arrival]:
     """What has arrived since a state, up to the item `next_id`."""
     came = archive.items(range(state.next_id, next_id))
-    return [Arrival(item.raw, item.region, item.tokens, item.writer) for item in came]
+    return [Arrival.again(item) for item in came]
 
 
 def beside(now: State) -> dict[str, Any]:
@@ -58,8 +60,16 @@ def rebase(outcome: Outcome, now: State, archive: Archive, meter: Meter) -> Stat
     kept_pins = tuple(pin for pin in after.pins if pin in now.pins or pin not in before.pins)
     state = replace(
         after,
-        facts=after.facts + now.facts[len(before.facts) :],
+        facts=_with(after.facts, now.facts[len(before.facts) :]),
         pins=(*kept_pins, *(pin for pin in new_pins if pin.unit in there or pin.unit >= before.next_id)),
         **beside(now),
     )
     return given_up_in(append(state, since(before, archive, now.next_id), meter)[0], now)
+
+
+def _with(facts: tuple[Fact, ...], more: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Facts with those that came meanwhile, for which what must be kept under their names makes way."""
+    for fact in more:
+        moved = displaced(active_facts(facts), fact)
+        facts = facts + ((moved, fact) if moved is not None else (fact,))
+    return facts

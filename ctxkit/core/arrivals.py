@@ -24,6 +24,11 @@ class Arrival:
     tokens: int | None = None
     writer: Writer = NOBODY
 
+    @classmethod
+    def again(cls, item: Item) -> Arrival:
+        """What an item arrived as."""
+        return cls(item.raw, "" if item.returned else item.region, item.tokens, item.writer)
+
 
 def append(
     state: State, arrivals: Iterable[Arrival], meter: Meter, *, lenient: bool = False
@@ -88,7 +93,7 @@ class _Desk:
         return ledger
 
     def add(self, arrival: Arrival) -> None:
-        shape = self._shape(arrival.raw)
+        shape = self._shape(arrival)
         self._check_ids(shape)
         if shape.results and all(map(self._is_of_lost, shape.results)):
             self._add_result_of_lost(arrival, shape)
@@ -149,11 +154,12 @@ class _Desk:
         self.arrived.append(item)
         return item
 
-    def _shape(self, raw: Entry) -> Shape:
-        """The shape of an entry; a text of ctxkit's own that comes back opens no turn."""
-        shape = self._provider.shape(raw, index=self._next_id)
-        if shape.role is Role.USER and shape.words:
-            parts = self._provider.parts(raw)
+    def _shape(self, arrival: Arrival) -> Shape:
+        """The shape of an entry; a text of ctxkit's own that comes back opens no turn. What is put into a region is no
+        such text, whatever mark it has."""
+        shape = self._provider.shape(arrival.raw, index=self._next_id)
+        if shape.role is Role.USER and shape.words and not arrival.region:
+            parts = self._provider.parts(arrival.raw)
             if len(parts) == 1 and parts[0].kind is PartKind.TEXT and is_marked(parts[0].text):
                 return replace(shape, words=False)
         return shape

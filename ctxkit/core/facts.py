@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
 from typing import Literal, get_args
@@ -15,16 +15,21 @@ from ctxkit.core.marks import fence
 
 __all__ = [
     "REPEATS",
+    "RULE",
     "USER",
     "Fact",
     "Facts",
     "Speaker",
     "active_facts",
+    "displaced",
+    "facts_of",
     "facts_text",
     "frames_of",
+    "is_rule",
     "taken_back",
     "text_of",
     "unfit_field",
+    "unnumbered",
     "unused_number",
 ]
 
@@ -88,6 +93,10 @@ class Fact:
         return self.line in text or (len(self.value) >= LEAST_TELLING and self.value in text)
 
 
+LEAST_WHOLE, MOST_WHOLE = -(2**63), 2**63 - 1
+"""What stores and readers of JSON can hold of a whole number: 64 bits."""
+
+
 def _is_text(value: object) -> bool:
     return type(value) is str
 
@@ -97,7 +106,7 @@ def _has_words(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return type(value) is int
+    return type(value) is int and LEAST_WHOLE <= value <= MOST_WHOLE
 
 
 def _is_flag(value: object) -> bool:
@@ -202,6 +211,25 @@ def unused_number(name: tuple[str, str], taken: Container[tuple[str, str]], firs
     return next(number for number in count(first) if (subject, f"{number}. {key}") not in taken)
 
 
+def is_rule(fact: Fact) -> bool:
+    """Whether it is one of what users said must be kept, which alone have this key."""
+    return unnumbered(fact.key) == RULE
+
+
+def unnumbered(key: str) -> str:
+    """A key without the number that tells it from others."""
+    return _NUMBERED.sub("", key)
+
+
+def displaced(active: Mapping[tuple[str, str], Fact], fact: Fact) -> Fact | None:
+    """What must be kept for somebody else under the name of a fact that a user remembers, under a name of its own; None
+    when there is no such thing."""
+    held = active.get(fact.name)
+    if held is None or held.by == fact.by or fact.by != USER or fact.retracted or not held.must_keep:
+        return None
+    return replace(held, key=f"{unused_number(fact.name, active)}. {held.key}", turn=fact.turn)
+
+
 def text_of(facts: Sequence[Fact], name: str, make: Callable[[Iterable[Fact]], str]) -> str:
     """The text that `make` makes of the facts in force; made once of the `facts` of a state, under its name."""
     settled = _settled(facts)
@@ -223,6 +251,9 @@ def _values(facts: Sequence[Fact], name: tuple[str, str]) -> Iterator[str]:
     """The values that were ever remembered under a name, whatever became of them."""
     return (fact.value for fact in facts if fact.name == name and not fact.retracted)
 
+
+RULE = "rule"
+"""The key of what users said must be kept."""
 
 USER = "user"
 """`by` of what users themselves pin and remember; no strategy may sign with it."""
@@ -273,9 +304,41 @@ def _lines(facts: Sequence[Fact]) -> list[str]:
         if len(others) < REPEATS - 1:
             lines[fact.line] = None
         elif frames_of(fact)[frame] == first:
-            others_too = f"The same, word for word, with {', '.join(others)} in place of {first}."
+            others_too = _THE_SAME.format(", ".join(others), first)
             lines |= {fact.line: None, others_too: None}
     return list(lines)
+
+
+_THE_SAME = "The same, word for word, with {} in place of {}."
+_SAME_AGAIN = re.compile(r"The same, word for word, with (?P<others>.+) in place of (?P<first>.+)\.\Z")
+_LINE = re.compile(r"(?:(?P<subject>.+?) / )?(?P<key>[^:]+): (?P<value>.*)\Z")
+
+
+def facts_of(lines: Iterable[str]) -> Iterator[Fact]:
+    """The facts that `facts_text` wrote as these lines, as far as lines tell: keys with their numbers, subjects with
+    place and time."""
+    before = ""
+    for line in lines:
+        again = _SAME_AGAIN.match(line)
+        if again is None:
+            before = _NUMBERED.sub("", line)
+            told = [line]
+        else:
+            told = [before.replace(again["first"], other) for other in again["others"].split(", ")]
+        for each in told:
+            found = _LINE.match(each)
+            if found is not None:
+                yield Fact(found["key"], _several_lines(found["value"]), subject=found["subject"] or "")
+
+
+def _several_lines(text: str) -> str:
+    """A value as `_one_line` had it."""
+    if text.startswith('"') and text.endswith('"') and "\\n" in text:
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            return text
+    return text
 
 
 def _one_line(text: str) -> str:

@@ -21,7 +21,7 @@ from ctxkit.core.edits import (
     Unpin,
     malformed,
 )
-from ctxkit.core.facts import USER, Fact, Speaker, active_facts, unused_number
+from ctxkit.core.facts import USER, Fact, Speaker, active_facts, displaced
 from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
 from ctxkit.core.items import NOBODY, Item, Role, Writer
 from ctxkit.core.pairing import named
@@ -181,9 +181,9 @@ class _Stage:
         if fact.by != USER and (fact.retracted or held.must_keep or held.by == USER):
             whose = "a user" if held.by == USER else held.by
             raise PlanRejected([f"the fact {fact.key!r:.80} is {whose}'s; remember yours under another key"])
-        if held.must_keep and not fact.retracted:
-            number = unused_number(fact.name, self._known_facts)
-            self._facts.append(replace(held, key=f"{number}. {held.key}", turn=fact.turn))
+        moved = displaced(self._known_facts, fact)
+        if moved is not None:
+            self._facts.append(moved)
 
     def _sources_of(self, back: Fact) -> tuple[int, ...]:
         """What all facts that are taken back were read out of; nothing where one of them was read out of none. A

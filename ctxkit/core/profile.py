@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Literal
 
-from ctxkit.core.facts import Fact, active_facts, facts_text, text_of
+from ctxkit.core.facts import Fact, Speaker, active_facts, facts_of, facts_text, text_of
 from ctxkit.core.items import Item, PartKind, Role
-from ctxkit.core.marks import marked
+from ctxkit.core.marks import is_marked, marked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
-__all__ = ["TELLING", "fold_facts", "note_facts", "without_facts"]
+__all__ = ["TELLING", "TITLES", "fold_facts", "note_facts", "told_again", "without_facts"]
 
 Made = Literal["profile", "ledger", "note"]
 
@@ -82,6 +83,26 @@ def note_facts(state: State, sent: int, meter: Meter) -> State:
         return state
     at = newest if unsent and newest is not None else len(state.items)
     return _with(state, (*state.items[:at], note, *state.items[at:]))
+
+
+def told_again(text: str) -> list[Fact]:
+    """The facts in a text that was written here, when it comes back as a message: nobody's more than the assistant's, a
+    tool's where it says so; `retracted` where it says that one was withdrawn. [] for any other text."""
+    lines = text.partition("] ")[2].split("\n")
+    if lines[0] not in TITLES.values() or not is_marked(text):
+        return []
+    found: list[Fact] = []
+    said_by: Speaker = "assistant"
+    for title, run in groupby(lines, lambda line: line in TITLES.values()):
+        told = list(run)
+        if title:
+            said_by = "tool" if told[-1] == TITLES["ledger"] else "assistant"
+        else:
+            inside = (line for line in told if not line.startswith(("<facts ", "</facts ")))
+            found += (
+                replace(fact, said_by=said_by, retracted=fact.value == WITHDRAWN) for fact in facts_of(inside)
+            )
+    return found
 
 
 def without_facts(state: State, is_popped: Callable[[int], bool], meter: Meter) -> State:

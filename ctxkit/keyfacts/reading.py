@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.facts import Fact, Speaker
-from ctxkit.core.items import Item, Part, PartKind, Role, Shape, Writer
+from ctxkit.core.facts import Fact, Speaker, is_rule, unnumbered
+from ctxkit.core.items import Item, PartKind, Role, Writer
+from ctxkit.core.profile import told_again
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
-from ctxkit.keyfacts.finding import MOST_RULES, Found, bound_by, stated_in
+from ctxkit.keyfacts.finding import MOST_RULES, NAMED, READ, VITAL, Found, bound_by, stated_in
 from ctxkit.keyfacts.results import given_in, told_by_tool
-from ctxkit.summaries.returned import returned
+from ctxkit.keyfacts.words import denies
 
 __all__ = ["LONGEST_TEXT", "MOST_OF_MESSAGE", "Reader"]
 
@@ -77,6 +79,28 @@ class Reader:
             both = [*stated, *found] if item.writer.author else [*found, *stated]
             yield from self._clean(item, text, by, both)
 
+    def told_again(self, units: Iterable[Unit], *, rules: bool) -> Iterator[Found]:
+        """The facts that notes of ctxkit's own tell which came back as messages, and that none of these withdrew: what
+        users said must be kept, or all others."""
+        ids = {item.id for unit in units for item in unit.items}
+        for item, fact in chain.from_iterable(self._noted.values()):
+            if item.id in ids and rules == (is_rule(fact) and fact.said_by != "tool"):
+                priority = VITAL if rules else NAMED if fact.said_by == "assistant" else READ
+                again = replace(fact, key=unnumbered(fact.key), must_keep=rules, priority=priority)
+                yield Found(replace(again, denied=denies(fact.value), source=(item.id,), turn=item.turn))
+
+    @cached_property
+    def _noted(self) -> dict[tuple[bool, tuple[str, str]], list[tuple[Item, Fact]]]:
+        """By name, what tools told apart: the facts of the newest note that has it."""
+        noted: dict[tuple[bool, tuple[str, str]], list[tuple[Item, Fact]]] = {}
+        for item in (item for unit in self.view.units for item in unit.items if item.returned):
+            for fact in (fact for part in self.view.parts(item) for fact in told_again(part.text)):
+                name = fact.said_by == "tool", fact.name
+                of_name = [each for each in noted.pop(name, ()) if each[0] is item]
+                if not fact.retracted:
+                    noted[name] = [*of_name, (item, fact)]
+        return noted
+
     def _of_plugins(self, text: str, by: Speaker) -> list[Fact]:
         """What plugins find in a text."""
         return [fact for piece in _pieces(text) for fact in self.hooks.facts_in(piece, by)]
@@ -105,8 +129,8 @@ class Reader:
                 continue
             for part in parts:
                 match part.reads_as:
-                    case PartKind.TEXT if told := _returned(shape, part):
-                        yield from ((item, said, by) for by, said in told)
+                    case PartKind.TEXT if item.returned:
+                        pass  # `told_again` reads it
                     case PartKind.TEXT:
                         by: Speaker = "user" if shape.words else "assistant"
                         yield item, part.text, "tool" if item.document else by
@@ -122,6 +146,8 @@ class Reader:
             if any(_holds(each.fact, secret) for secret in secrets):
                 self.secret[item.id] = self.secret.get(item.id, 0) + 1
                 continue
+            if is_rule(each.fact) and not each.fact.must_keep:  # what must be kept alone is called so
+                each = replace(each, fact=replace(each.fact, key=f"{each.fact.key} of {by}"))
             trust: Speaker = by if each.fact.said_by == "user" else each.fact.said_by
             if item.shape.results:  # the entry is a tool's too, and a fact has the least trust of its sources
                 trust = "tool"
@@ -129,11 +155,6 @@ class Reader:
             if by != "tool":
                 fact = _written(fact, item.writer)
             yield replace(each, fact=fact)
-
-
-def _returned(shape: Shape, part: Part) -> list[tuple[Speaker, str]]:
-    """What a text of ctxkit's own that came back says, by whom."""
-    return (returned(part.text) if shape.role is Role.USER else None) or []
 
 
 def _written(fact: Fact, writer: Writer) -> Fact:

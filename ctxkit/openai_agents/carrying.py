@@ -94,7 +94,7 @@ class _Desk:
 
     def add(self, item: Item) -> None:
         """A message comes in."""
-        self._waiting.append(Arrival(item.raw, item.region, item.tokens, item.writer))
+        self._waiting.append(Arrival.again(item))
 
     def state(self) -> State:
         """The aside with all that came in so far."""

@@ -29,7 +29,7 @@ from ctxkit.strategies.packing import (
     kept,
     ranked,
 )
-from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, steps_of
+from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, step_of, steps_of
 
 __all__ = ["Fold", "asked_of"]
 
@@ -346,6 +346,9 @@ def _steps(view: View, units: Sequence[Unit]) -> list[Step]:
     steps: list[Sequence[Step]] = []
     for unit in reversed(units):
         arrived: Sequence[Entry] | None
+        if unit.items[0].document:
+            steps.append([step_of(unit.items[0].region, part.text) for part in unit.parts])
+            continue
         if unit.synthetic:
             arrived, left = _arrived(view, unit, left)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -82,11 +83,14 @@ class KeepKeyFacts(CompressionStrategy):
         ledger = Ledger(view.state.facts, by=self.kind, cap=room.cap, count=view.count)
         withdrawn = ledger.withdraw()
         speaking = _speaking(view.free(), going)
-        bound = ledger.bind(reader.bound(speaking), room.grow_to // 2)
+        bound = ledger.bind(
+            chain(reader.told_again(going, rules=True), reader.bound(speaking)), room.grow_to // 2
+        )
         wanted = _of_items(speaking, {*_sources(bound.left), *reader.secret})
         places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens)
         unpinned = (unit for unit in going if unit not in places.pinned)
-        stated = ledger.settle(reader.stated(unpinned), room, _used_in(view, going, self.kind))
+        found = chain(reader.told_again(going, rules=False), reader.stated(unpinned))
+        stated = ledger.settle(found, room, _used_in(view, going, self.kind))
         edits = [edit for settled in (withdrawn, bound, stated) for edit in _edits(settled, ledger)]
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))

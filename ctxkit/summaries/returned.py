@@ -3,28 +3,27 @@ request of before instead of the conversation itself."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 
-from ctxkit.core.facts import Speaker
+from ctxkit.core.facts import Fact, Speaker, is_rule
 from ctxkit.core.gaps import SUMMARY, inside
 from ctxkit.core.marks import is_marked
-from ctxkit.core.profile import TITLES
+from ctxkit.core.profile import told_again
 from ctxkit.literals import word_set
 from ctxkit.summaries.labels import unlabelled
+from ctxkit.summaries.support import is_unverified
 
 __all__ = ["digest_in", "returned"]
 
 _SPEAKERS = word_set("user: assistant:")
 _ITEM = "- "
-_FENCES = ("<facts ", "</facts ")
 
 
 def returned(text: str) -> list[tuple[Speaker, str]] | None:
     """Who said what, line by line, as a marked text tells it; None for any other text.
 
-    Anybody can write a mark. It gains them nothing: what stands in a marked text has no more trust than the message
-    itself, and what it says that tools said is a tool's.
+    Anybody can write a mark. It gains them nothing: what the lines say is who is named before them in a summary, and
+    what is unverified, or that tools said, is a tool's.
     """
     if not is_marked(text):
         return None
@@ -32,7 +31,7 @@ def returned(text: str) -> list[tuple[Speaker, str]] | None:
     if lines[0].startswith(SUMMARY):
         digest = digest_in(text)
         return list(_of_digest(digest.split("\n")) if digest else _of_sections(lines))
-    return list(_of_facts(lines)) if lines[0] in TITLES.values() else []
+    return list(_of_facts(told_again(text)))
 
 
 def digest_in(text: str) -> str:
@@ -47,7 +46,8 @@ def _of_sections(lines: Iterable[str]) -> Iterator[tuple[Speaker, str]]:
     for line in lines:
         if line.startswith(_ITEM):
             by, said = unlabelled(line.removeprefix(_ITEM))
-            yield by if by in ("user", "tool") else "assistant", said
+            sure = by in ("user", "assistant", "") and not is_unverified(said)
+            yield ("user" if by == "user" else "assistant") if sure else "tool", said
 
 
 def _of_digest(lines: Iterable[str]) -> Iterator[tuple[Speaker, str]]:
@@ -63,21 +63,8 @@ def _of_digest(lines: Iterable[str]) -> Iterator[tuple[Speaker, str]]:
             yield speaker, line
 
 
-def _of_facts(lines: Iterable[str]) -> Iterator[tuple[Speaker, str]]:
-    speaker: Speaker = "user"
-    for line in lines:
-        if line in TITLES.values():
-            speaker = "tool" if line == TITLES["ledger"] else "user"
-        elif line and not line.startswith(_FENCES):
-            yield speaker, _value(line)
-
-
-def _value(line: str) -> str:
-    """The sentence that a fact keeps, without its key; the whole line where the value says nothing by itself."""
-    value = line.partition(": ")[2]
-    if value.startswith('"') and value.endswith('"') and "\\n" in value:
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return line
-    return value if " " in value or not value.isascii() else line
+def _of_facts(facts: Iterable[Fact]) -> Iterator[tuple[Speaker, str]]:
+    """A rule is a user's; of anything else in front nobody knows whether a user or the assistant said it."""
+    for fact in facts:
+        if not fact.retracted:
+            yield "user" if is_rule(fact) else fact.said_by, fact.value if is_rule(fact) else fact.line

@@ -11,7 +11,6 @@ from itertools import islice
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.items import NOBODY, Item, Part, PartKind, Role, Writer
-from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import Awaited
 from ctxkit.core.view import View
 from ctxkit.summaries import cues
@@ -137,7 +136,7 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
                 case PartKind.RESULT:
                     call = asked.take(part) or _UNASKED
                     yield Said("tool", part.text, part.name or call.name, call.text)
-                case PartKind.TEXT if item.shape.role is Role.USER and is_marked(part.text):
+                case PartKind.TEXT if item.returned:
                     yield from (Said(by, each) for by, each in returned(part.text) or ())
                 case PartKind.TEXT if part.text.strip():
                     yield Said(_speaker(item), part.text, writer=item.writer)
