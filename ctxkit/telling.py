@@ -80,6 +80,9 @@ class Telling:
 
 
 def _news(outcome: Outcome) -> tuple[Failure, ...]:
-    """What failed, and those notes that the compaction before did not have word for word."""
-    before = outcome.before.past[-1].failures if outcome.before.past else ()
+    """What failed, and those notes that the compaction before did not have word for word. Of one that is taken that is the
+    last one taken: what an attempt in between could not keep was still there then."""
+    taken = outcome.before.state.compactions
+    past = (each for each in reversed(outcome.before.past) if outcome.refused or each.number <= taken)
+    before = next((each.failures for each in past), ())
     return tuple(each for each in outcome.failures if not (each.note and each in before))

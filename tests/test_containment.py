@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -540,3 +541,40 @@ def test_words_that_an_error_cannot_say_do_not_matter() -> None:
 
     assert "Mute" in manager(raises).compact().failures[0].why
     assert "no Failure" in manager(lambda view: Plan(failures=("x",))).compact().failures[0].why  # type: ignore[arg-type]
+
+
+def test_what_an_attempt_named_is_named_again_when_it_goes() -> None:
+    chain = {"kind": "hybrid", "steps": [{"kind": "keep-key-facts", "max_tokens": 1}, "drop-oldest"]}
+    context = ContextManager("openai-chat", Budget(window=200), chain)
+    rule = {"role": "user", "content": "You must never open the green door of the house."}
+    told: list[bool] = []
+    for words in (rule["content"], "word " * 170, "word " * 250, "word " * 170):
+        context.add({"role": "user", "content": words})
+        try:
+            request = context.prepare_sync()
+        except BudgetExceededError as error:
+            assert "messages[0]" in error.failures[0]
+        else:
+            named = any("messages[0]" in failure.why for failure in request.report.failures)
+            assert named or rule in request.messages
+            told.append(named)
+        context.add({"role": "assistant", "content": "ok"})
+    assert told == [False, False, True]
+
+
+def test_what_must_be_kept_makes_way_for_what_is_remembered_while_it_is_planned() -> None:
+    asked, remembered = threading.Event(), threading.Event()
+
+    def keeps(view: View) -> Plan:
+        asked.set()
+        assert remembered.wait(20)
+        return Plan.of(Remember(Fact("rule", "Never call me.", must_keep=True)), Drop((0, 1)))
+
+    context = manager(keeps)
+    with ThreadPoolExecutor() as pool:
+        compacted = pool.submit(context.compact)
+        assert asked.wait(20)
+        context.remember("rule", "Be polite.")
+        remembered.set()
+        assert compacted.result(20).compacted
+    assert {fact.line for fact in context.facts} == {"rule: Be polite.", "2. rule: Never call me."}
