@@ -252,6 +252,108 @@ def test_a_rule_is_kept_with_its_object_wherever_its_lines_end(text: str, rule: 
     assert fact.value in text
 
 
+FOODS_60 = [f"food {n:02}" for n in range(60)]
+FOODS_90 = [f"food {n:02}" for n in range(90)]
+ROASTED = "roasted in any factory of the world " * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        (f"I am allergic to {', '.join(FOODS_60)}.", FOODS_60),
+        ("I am allergic to:\n- " + "\n- ".join(FOODS_90), FOODS_90),
+        (f"I am allergic to {', '.join(FOODS_90 * 2)}, fish.", [*FOODS_90, "fish"]),
+        (
+            "You must never:\n- call me before nine\n  or after ten\n- write letters",
+            ["before nine", "after ten", "write letters"],
+        ),
+        (
+            "Things you must never do:\n\n- call before nine\n\n  (my kids sleep)\n\n- email my boss",
+            ["before nine", "kids", "email my boss"],
+        ),
+        (
+            "> You must never ship to Berlin\n> before the audit\n> is over.\n\nUnderstood?",
+            ["Berlin", "audit", "is over"],
+        ),
+        ("I am allergic to\n\npeanuts.", ["peanuts"]),
+        ("## Allergies\n\n- peanuts\n- latex", ["peanuts", "latex"]),
+        ("## Allergies\n### Food\n- peanuts\n### Other\n- latex", ["peanuts", "latex"]),
+        ("**I am allergic to**\n\n- peanuts\n- latex", ["peanuts", "latex"]),
+        ("I am allergic to: 🥜👇\n- peanuts\n- latex", ["peanuts", "latex"]),
+        ("__Allergies:__\n- peanuts\n- latex", ["Allergies", "peanuts", "latex"]),
+        (
+            "<p>I am allergic to:</p>\n<ul>\n<li>peanuts</li>\n<li>latex</li>\n</ul>",
+            ["allergic", "peanuts", "latex"],
+        ),
+        ("I am allergic to:\n```\npeanuts\nlatex\n```", ["peanuts", "latex"]),
+        (f"I am allergic to:\n(a) peanuts {ROASTED}\n(b) latex", ["peanuts", "latex"]),
+        ("I have allergies. Here they are:\n- peanuts\n- latex", ["peanuts", "latex"]),
+        ("I have allergies.\nHere they are:\n- peanuts\n- latex", ["peanuts", "latex"]),
+        ("Allergies:\n\npeanuts\n\nlatex", ["peanuts", "latex"]),
+        ("Allergies:\nFood: peanuts\nOther:\nlatex", ["peanuts", "latex"]),
+        ("Allergies\n\nPeanuts and latex", ["Peanuts", "latex"]),
+        ("我对花生和虾都严重过敏，\n所以请\n不要\n放任何坚果。", ["花生", "虾", "坚果"]),
+        (" ".join(f"Never open door {n:03}." for n in range(70)), [f"{n:03}" for n in range(70)]),
+    ],
+)
+@pytest.mark.parametrize(
+    "strategy", ["hybrid", {"kind": "hybrid", "steps": ["keep-key-facts", "drop-oldest"]}], ids=str
+)
+def test_no_part_of_a_rule_goes_without_a_word(text: str, objects: list[str], strategy: Any) -> None:
+    talk = ContextManager("openai-chat", Budget(window=1_500), strategy, strict=True)
+    named, compactions = False, 0
+    for each in (text, *[CHAT] * 60):
+        shown = told(talk, each)
+        assert talk.report is not None
+        compactions = talk.report.compactions
+        why = [failure.why for failure in talk.report.failures]
+        named = named or any(re.search(r"what has to be kept of messages\[0\b", each) for each in why)
+    assert compactions > 1
+    assert named or [each for each in objects if each not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "partial"),
+    [
+        ("Never call me.", False),
+        ("Never lie.", False),
+        ("I must not eat nuts", False),
+        ("Never do that", False),
+        ("I am allergic to nuts", False),
+        ("我对花生过敏", False),
+        ("不要香菜", False),
+        ("禁止吸烟", False),
+        ("这绝对不可以", False),
+        ("I am allergic to:\n- nuts", False),
+        ("Allergies", True),
+        ("**Allergies**", True),
+        ("Allergies:", True),
+        ("I am allergic to", True),
+        ("I am allergic to nuts,", True),
+        ("You must never", True),
+        ("不要", True),
+        ("所以请不要给我和", True),
+        ("Allergies:\nnuts\nMedicines:\naspirin", True),
+        ("I am allergic to nuts. " + "Never, ever, open it, " * 60, True),
+    ],
+)
+def test_what_breaks_off_is_partial(text: str, partial: bool) -> None:
+    found = bound_by(text)
+    assert found
+    assert any(each.partial for each in found) is partial
+
+
+def test_complete_short_rules_are_facts_and_stubs_stay_where_they_are() -> None:
+    talk, pinned = context(1_500), []
+    for text in ("Never call me.", "Allergies\n\nPeanuts", *[CHAT] * 60):
+        shown = told(talk, text)
+        assert talk.report is not None
+        pinned += [edit.positions for edit in talk.report.edits if edit.kind == "Pin"]
+    assert pinned == [(2,)]
+    assert "rule: Never call me." in shown
+    assert "Allergies\n\nPeanuts" in shown
+
+
 @pytest.mark.parametrize("text", ["Rules:\n- never call me\n- be nice", "never call me\nThe weather is nice"])
 def test_what_only_stands_beside_a_rule_is_no_part_of_it(text: str) -> None:
     talk = context(1_500)

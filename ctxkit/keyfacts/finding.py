@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from ctxkit.core.facts import Fact, Speaker
 from ctxkit.keyfacts.statements import Statement, statements_in
 from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers
 from ctxkit.literals import word_set, words_of
 from ctxkit.summaries.cues import asks, binds, decides
-from ctxkit.summaries.prose import LONGEST, passages, sentences
+from ctxkit.summaries.prose import LONGEST, LONGEST_WHOLE, is_stub, passages, sentences
 from ctxkit.summaries.specifics import Kind, Specific, carried
 
 __all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
@@ -22,11 +22,13 @@ __all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
 class Found:
     """A fact that was found, and whether a newer one of its key and subject supersedes it.
 
-    Of those that nothing supersedes there may be many with one key; whoever keeps them tells them apart.
+    Of those that nothing supersedes there may be many with one key; whoever keeps them tells them apart. A partial one
+    must be kept and is not all that was said: it was too long, or breaks off.
     """
 
     fact: Fact
     single: bool = False
+    partial: bool = False
 
 
 VITAL, RULE, NAMED, BINDS, LIKES, SAID, TOLD, READ = 7, 6, 5, 4, 3, 2, 1, 0
@@ -58,47 +60,60 @@ _EXACT = frozenset(
 """Kinds that are the same wherever they stand; dates and amounts say nothing without their sentence."""
 
 
+_EMPHASIS = re.compile(r"(?<![A-Za-z0-9])_{1,3}|_{1,3}(?![A-Za-z0-9])")
+_LINE_END = re.compile(r"[ \t]{0,4}\n[ \t>]{0,16}")
+
+
 def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
     """What a user's text says that must be kept: whole sentences, with the lists that they introduce, verbatim.
 
     Args:
         own: more words that make a sentence one of them; beginnings of words.
     """
-    if next(duties(text, own), None) is None:
+    if next(duties(_plain(text), own), None) is None:
         return []
-    bound = list(_bound(text, own))
-    told = {sentence for sentence, _ in bound}
-    bound += [
-        (piece, duty(piece, own)) for piece in _overlong(text, own) if not any(piece in each for each in told)
-    ]
-    return [_rule(sentence, level) for sentence, level in islice(dict(bound).items(), MOST_RULES)]
+    bound: dict[str, tuple[Duty, bool]] = {}
+    for sentence, level, partial in chain(_bound(text, own), _overlong(text, own)):
+        told = sentence
+        if partial and told not in bound:
+            told = next((each for each in bound if sentence in each), told)
+        if told not in bound and len(bound) == MOST_RULES:
+            bound = {each: (level, True) for each, (level, _) in bound.items()}
+            break
+        level, before = bound.get(told, (level, False))
+        bound[told] = level, before or partial
+    return [_rule(sentence, level, partial) for sentence, (level, partial) in bound.items()]
 
 
-def _bound(text: str, own: tuple[str, ...]) -> Iterator[tuple[str, Duty]]:
-    """The sentences that bind, and how much; what stands in the list of one is not told by itself."""
-    end = 0
-    for start, sentence, whole in passages(text):
-        level = duty(sentence, own) if start >= end else Duty.NONE
-        if level:
-            end = start + len(whole)
-            yield whole, level
+def _bound(text: str, own: tuple[str, ...]) -> Iterator[tuple[str, Duty, bool]]:
+    """The sentences that bind, how much, and whether they are but a part; what stands in the list of one is not told by
+    itself."""
+    for found in passages(text, lambda sentence: duty(_plain(sentence), own) is not Duty.NONE):
+        yield found.whole, duty(_plain(found.sentence), own), found.is_cut or is_stub(found.whole)
 
 
-def _rule(sentence: str, level: Duty) -> Found:
+def _plain(text: str) -> str:
+    """A text whose words are found though they are emphasized, or go over the end of a quoted line."""
+    return _LINE_END.sub(" ", _EMPHASIS.sub(" ", text))
+
+
+def _rule(sentence: str, level: Duty, partial: bool) -> Found:
     priority = VITAL if level is Duty.VITAL else RULE
-    return Found(Fact("rule", sentence, must_keep=True, priority=priority, denied=denies(sentence)))
+    fact = Fact("rule", sentence, must_keep=True, priority=priority, denied=denies(sentence))
+    return Found(fact, partial=partial)
 
 
-def _overlong(text: str, own: tuple[str, ...]) -> Iterator[str]:
+def _overlong(text: str, own: tuple[str, ...]) -> Iterator[tuple[str, Duty, bool]]:
     """What stands around the words of duty in lines without a boundary, which are no sentences."""
     for line in text.splitlines():
-        if len(line) <= LONGEST or len(max(re.split(r"[.!?。！？；,;，]", line), key=len)) <= LONGEST:
+        if len(line) <= LONGEST_WHOLE or len(max(re.split(r"[.!?。！？；,;，]", line), key=len)) <= LONGEST:
             continue
         end = 0
         for match in islice(duties(line, own), MOST_OVERLONG):
             if match.start() >= end:
                 end = min(len(line), match.end() + LONGEST // 2)
-                yield _at_blanks(line, max(0, match.start() - LONGEST // 2), end)
+                piece = _at_blanks(line, max(0, match.start() - LONGEST // 2), end)
+                yield piece, duty(piece, own), True
 
 
 def _at_blanks(line: str, start: int, end: int) -> str:

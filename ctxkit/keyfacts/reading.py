@@ -45,6 +45,7 @@ class Reader:
         secret: facts with a secret in them that were left out, by the item that they stood in.
         surplus: facts of plugins that one text has too many of, by the item that they stood in.
         unread: items with a text that was not read whole.
+        partial: items with a rule in them of which the fact says but a part.
     """
 
     view: View
@@ -54,12 +55,15 @@ class Reader:
     secret: dict[int, int] = field(default_factory=dict)
     surplus: dict[int, int] = field(default_factory=dict)
     unread: set[int] = field(default_factory=set)
+    partial: set[int] = field(default_factory=set)
 
     def bound(self, units: Iterable[Unit]) -> Iterator[Found]:
         """What must be kept of what users said, and of what plugins say so of."""
         for item, text, by in self._texts(units):
             if by != "tool":
                 ruled = bound_by(text, self.own) if by == "user" else []
+                if any(each.partial for each in ruled):
+                    self.partial.add(item.id)
                 hooked = [fact for fact in self._of_plugins(text, by) if fact.must_keep]
                 found = map(Found, self._likeliest(item, hooked, MOST_RULES))
                 yield from self._clean(item, text, by, [*ruled, *found])

@@ -86,7 +86,7 @@ class KeepKeyFacts(CompressionStrategy):
         bound = ledger.bind(
             chain(reader.told_again(going, rules=True), reader.bound(speaking)), room.grow_to // 2
         )
-        wanted = _of_items(speaking, {*_sources(bound.left), *reader.secret})
+        wanted = _of_items(speaking, {*_sources(bound.left), *reader.partial, *reader.secret})
         places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens)
         unpinned = (unit for unit in going if unit not in places.pinned)
         found = chain(reader.told_again(going, rules=False), reader.stated(unpinned))
