@@ -547,19 +547,20 @@ def test_what_an_attempt_named_is_named_again_when_it_goes() -> None:
     chain = {"kind": "hybrid", "steps": [{"kind": "keep-key-facts", "max_tokens": 1}, "drop-oldest"]}
     context = ContextManager("openai-chat", Budget(window=200), chain)
     rule = {"role": "user", "content": "You must never open the green door of the house."}
-    told: list[bool] = []
-    for words in (rule["content"], "word " * 170, "word " * 250, "word " * 170):
+    for words in (rule["content"], "word " * 170):
         context.add({"role": "user", "content": words})
-        try:
-            request = context.prepare_sync()
-        except BudgetExceededError as error:
-            assert "messages[0]" in error.failures[0]
-        else:
-            named = any("messages[0]" in failure.why for failure in request.report.failures)
-            assert named or rule in request.messages
-            told.append(named)
+        request = context.prepare_sync()
+        assert rule in request.messages
+        assert request.report.failures == ()
         context.add({"role": "assistant", "content": "ok"})
-    assert told == [False, False, True]
+    context.add({"role": "user", "content": "word " * 250})
+    with pytest.raises(BudgetExceededError) as raised:
+        context.prepare_sync()
+    assert "messages[0]" in raised.value.failures[0]
+    context.add([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "word " * 170}])
+    request = context.prepare_sync()
+    assert rule not in request.messages
+    assert "messages[0]" in request.report.failures[0].why
 
 
 def test_what_must_be_kept_makes_way_for_what_is_remembered_while_it_is_planned() -> None:
