@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic.json_schema import models_json_schema
 
 from ctxkit.config_error import brief, config_error, models_in, moved, placed
@@ -54,6 +54,11 @@ class Config(BaseModel):
     strict: bool = False
     plugins: list[str] | None = None
     store: str | None = None
+
+    @field_validator("plugins", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return list(value) if isinstance(value, tuple) else value
 
     @model_validator(mode="before")
     @classmethod
@@ -207,8 +212,8 @@ def _set_in(value: Any, dumped: Any) -> Any:
             return {**kind, **{key: each for key, each in set_.items() if key not in unset}}
         case ((list() | tuple()), list()) if len(value) == len(dumped):
             return [_set_in(*pair) for pair in zip(value, dumped, strict=True)]
-        case dict(), dict() if value.keys() == dumped.keys():
-            return {key: _set_in(each, dumped[key]) for key, each in value.items()}
+        case dict(), dict() if [str(key) for key in value] == list(dumped):  # in files all keys are texts
+            return {str(key): _set_in(each, dumped[str(key)]) for key, each in value.items()}
         case _:
             return dumped
 

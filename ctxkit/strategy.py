@@ -51,7 +51,8 @@ class Services:
 
 
 def _make_strict(schema: Any) -> None:
-    """Let single values be what they are, "2" no number and 1 not true; lists are read as any sequence or set still.
+    """Let single values be what they are, "2" no number and 1 not true; lists are read as any sequence or set still,
+    and keys of tables as what they stand for: in files they are all texts.
 
     Args:
         schema: a core schema of pydantic, or a part of one. A field that says whether it is strict stays so.
@@ -63,7 +64,7 @@ def _make_strict(schema: Any) -> None:
         if schema.get("type") in ("bool", "int", "float", "str"):
             schema.setdefault("strict", True)
         for key, each in schema.items():
-            if key not in ("default", "metadata"):
+            if key not in ("default", "metadata", "keys_schema"):
                 _make_strict(each)
 
 

@@ -117,6 +117,9 @@ BAD_FACTS: dict[str, Callable[[str], Any]] = {
     "said by something sly": lambda text: replace(good(text), said_by=Sly()),  # type: ignore[arg-type]
     "must_keep in words": lambda text: replace(good(text), must_keep="yes"),  # type: ignore[arg-type]
     "a priority in words": lambda text: replace(good(text), priority="x"),  # type: ignore[arg-type]
+    "a priority beyond 64 bits": lambda text: replace(good(text), priority=2**63),
+    "a turn beyond 64 bits": lambda text: replace(good(text), turn=-(2**63) - 1),
+    "a source beyond 64 bits": lambda text: replace(good(text), source=(1, 10**5000)),
     "no priority": lambda text: replace(good(text), priority=None),  # type: ignore[arg-type]
     "denied in words": lambda text: replace(good(text), denied="?"),  # type: ignore[arg-type]
     "a place that is a number": lambda text: replace(good(text), place=3),  # type: ignore[arg-type]
@@ -166,6 +169,11 @@ def _talk(sent: list[str]) -> Iterator[tuple[str, str]]:
         request = context.prepare_sync()
         yield from ((each.by, each.why) for each in request.report.failures)
     sent[:] = [message["content"] for message in request.messages]
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63)])
+def test_a_whole_number_of_64_bits_fits(number: int) -> None:
+    assert facts.unfit_field(Fact("key", "value", turn=number, source=(number,), priority=number)) == ""
 
 
 def test_what_is_wrong_with_a_fact_is_said(install: Install) -> None:

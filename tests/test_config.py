@@ -8,16 +8,28 @@ import traceback
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
-from ctxkit import Budget, ConfigError, ContextManager, Session, UnknownPluginError
+from ctxkit import (
+    Budget,
+    CompressionStrategy,
+    ConfigError,
+    ContextManager,
+    Plan,
+    Services,
+    Session,
+    UnknownPluginError,
+    View,
+)
 from ctxkit.config import PUT_IN, SESSION_ARGUMENTS, Config, dump, dumps, load, schema
 from ctxkit.config_files import FileFormat
-from ctxkit.registry import installed, strategy_class, strategy_of
+from ctxkit.registry import AnyStrategy, installed, strategy_class, strategy_of
+from ctxkit.strategies.drop_oldest import DropOldest
 
 STEPS = {
     "kind": "first-that-fits",
@@ -95,6 +107,82 @@ def test_errors_in_a_pyproject_have_the_path_in_the_file(tmp_path: Path) -> None
     assert str(error).endswith(f"(in {file})")
 
 
+class Numbered(CompressionStrategy):
+    """A strategy of a plugin with tables by number."""
+
+    kind: Literal["numbered"] = "numbered"
+    names: dict[int, str] = Field(default_factory=dict)
+    depths: dict[str, dict[int, int]] = Field(default_factory=dict)
+    steps: dict[int, AnyStrategy] = Field(default_factory=dict)
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan()
+
+
+NUMBERED = {
+    "kind": "numbered",
+    "names": {"1": "one"},
+    "depths": {"a": {"-2": 3}},
+    "steps": {"4": "drop-oldest"},
+}
+AS_TOML = """
+[budget]
+window = 9
+[strategy]
+kind = "numbered"
+names = { 1 = "one" }
+depths = { a = { -2 = 3 } }
+steps = { 4 = "drop-oldest" }
+"""
+
+
+@pytest.fixture
+def numbered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installs it beside the others."""
+
+    def class_of(kind: str, path: str = "") -> type[CompressionStrategy]:
+        return Numbered if kind == "numbered" else strategy_class(kind, path)
+
+    monkeypatch.setattr("ctxkit.registry.strategy_class", class_of)
+
+
+@pytest.mark.usefixtures("numbered")
+def test_keys_of_tables_may_be_numbers_though_files_have_texts(tmp_path: Path) -> None:
+    meant = Numbered(names={1: "one"}, depths={"a": {-2: 3}}, steps={4: DropOldest()})
+    as_json = json.dumps({"budget": {"window": 9}, "strategy": NUMBERED})
+    formats: dict[FileFormat, str] = {"json": as_json, "toml": AS_TOML}
+    for format, text in formats.items():
+        config = load(_file(tmp_path, f"read.{format}", text))
+        assert config.strategy == meant
+        assert load(_file(tmp_path, f"written.{format}", dumps(config, format))) == config
+    assert dump(load({"budget": {"window": 9}, "strategy": meant}))["strategy"]["steps"] == {
+        "4": {"kind": "drop-oldest"}
+    }
+
+
+@pytest.mark.usefixtures("numbered")
+@pytest.mark.parametrize(
+    ("table", "path", "said"),
+    [
+        ({"names": {"1": 2}}, "strategy.names.1", "should be a valid string, found 2"),
+        ({"depths": {"a": {"2": "3"}}}, "strategy.depths.a.2", "should be a valid integer, found '3'"),
+        ({"names": {"one": "1"}}, "strategy.names.one", "should be a valid integer, found 'one'"),
+    ],
+)
+def test_what_stands_at_such_a_key_is_what_it_is(table: dict[str, Any], path: str, said: str) -> None:
+    error = _error({"budget": {"window": 9}, "strategy": {"kind": "numbered", **table}})
+    assert str(error) == f"{path}: {said}"
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ("a", "b")], ids=["list", "tuple"])
+def test_plugins_are_a_list_or_a_tuple(names: Any) -> None:
+    config = load({**PLAIN, "plugins": names})
+    assert config.plugins == ["a", "b"]
+    assert load(dump(config)) == config
+    assert str(_error({**PLAIN, "plugins": "ab"})) == "plugins: should be a list, found 'ab'"
+    assert str(_error({**PLAIN, "plugins": ("a", 3)})) == "plugins.1: should be a valid string, found 3"
+
+
 def test_a_model_brings_its_budget() -> None:
     config = load({"model": "gpt-5", "strategy": "drop-oldest"})
     assert config.budget == Budget.for_model("gpt-5")
@@ -143,7 +231,7 @@ def test_a_context_manager_reads_a_config_file(tmp_path: Path) -> None:
         (
             {"qqqqqq": 1},
             "qqqqqq",
-            "known keys: budget, format, model, reasoning, repair, store, strategy, strict",
+            "known keys: budget, format, model, plugins, reasoning, repair, store, strategy, strict",
         ),
         ({"format": "antropic"}, "format", "found 'antropic'; did you mean anthropic?"),
         ({"strategy": "drop-oldst"}, "strategy", "did you mean drop-oldest?"),
@@ -300,7 +388,7 @@ def test_each_key_in_the_wrong_place_is_told_and_the_file_too(tmp_path: Path) ->
     file = _file(tmp_path, "a.toml", text)
     error = _error(file)
     assert error.path == "window"
-    known = "budget, format, model, reasoning, repair, store, strategy, strict"
+    known = "budget, format, model, plugins, reasoning, repair, store, strategy, strict"
     assert str(error).split("\n") == [
         f"window: unknown key; it belongs into [budget] (in {file})",
         f"  also wrong: tool: unknown key; known keys: {known}",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
+from itertools import takewhile
+from string import digits
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -15,9 +15,6 @@ __all__ = ["REGIONS", "Budget", "Region"]
 
 REGIONS = ("system", "profile", "summary", "recent", "tool_results")
 """The built-in regions, in the order in which they stand in reports."""
-
-SLIP_RATIO = 0.83
-"""So like a built-in region (by difflib; `recent` with two letters swapped) is a name that was mistyped."""
 
 SLIP = "did you mean the built-in region {}? A region of your own needs a name that is less like it"
 
@@ -48,6 +45,12 @@ class Region(BaseModel):
     min: int = Field(default=0, ge=0)
     priority: int = 0
 
+    @field_validator("min", "priority", mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        """A number without a fraction is an integer, as in JSON, also when it is written as 8.0."""
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
     def cap(self, window: int) -> int:
         """`max` in tokens."""
         return self.max if isinstance(self.max, int) else int(self.max * window)
@@ -67,11 +70,24 @@ def _table(region: Any) -> Any:
 
 
 def _meant(name: str) -> str:
-    """The built-in region that a name is a slip of, "" for one of them and for a name of its own (`recent_2`)."""
-    if name in REGIONS:
+    """The built-in region that a name is a slip of, "" for one of them and for a name of its own (`recent2`)."""
+    typed = name.casefold()
+    numbered = typed not in REGIONS and typed.strip(digits) in REGIONS
+    if name in REGIONS or numbered:
         return ""
-    near = difflib.get_close_matches(name[:40].casefold(), REGIONS, n=1, cutoff=SLIP_RATIO)
-    return near[0] if near and not re.search(rf"(?<![a-z]){near[0]}(?![a-z])", name) else ""
+    return next((region for region in REGIONS if _one_slip(typed, region)), "")
+
+
+def _one_slip(typed: str, meant: str) -> bool:
+    """Whether they are the same but for one letter too many, too few or wrong, or two neighbours that are swapped.
+
+    A word that begins with another letter is another word: `decent` is not `recent`.
+    """
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(typed, meant, strict=False)))
+    there, due = typed[same:], meant[same:]
+    swapped = there[:2] == due[:2][::-1] and there[2:] == due[2:]
+    wrong = same > 0 and there[1:] == due[1:]
+    return swapped or wrong or there[1:] == due or there == due[1:]
 
 
 class Budget(BaseModel):

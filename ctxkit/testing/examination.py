@@ -11,7 +11,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 from ctxkit.strategy import CompressionStrategy
-from ctxkit.testing.conduct import CONDUCT, Tally, is_not_rolled_back, tally
+from ctxkit.testing.conduct import COMPANY, CONDUCT, FailedInCompany, Tally, is_not_rolled_back, tally
 from ctxkit.testing.finding import Example, Finding, Planned
 from ctxkit.testing.hints import hint_for
 from ctxkit.testing.laws import STRATEGY_LAWS
@@ -53,9 +53,9 @@ def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Findin
     error, example = broken
     happened = f"{error}" if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
     happened = happened.split("\nassert ")[0].strip() or "it did not hold for the conversation below"
-    return Finding(
-        check.__name__, promises, claim, happened, hint_for(check.__name__, happened), example=example
-    )
+    hint = hint_for(check.__name__, happened)
+    note = COMPANY if isinstance(error, FailedInCompany) else ""
+    return Finding(check.__name__, promises, claim, happened, hint, note, example)
 
 
 def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
@@ -69,9 +69,8 @@ def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
         return Finding(is_not_rolled_back.__name__, promises, claim, note=_figures(fared, why))
     works = "contained, but it never works: all" if fared.never_works else "contained:"
     happened = f"{works} {fared.rejected} of its {fared.planned} plans were rolled back: {why}"
-    return replace(
-        finding, happened=happened, hint=hint_for(finding.name, happened), note=_figures(fared, "")
-    )
+    note = "; ".join(filter(None, (_figures(fared, ""), finding.note)))
+    return replace(finding, happened=happened, hint=hint_for(finding.name, happened), note=note)
 
 
 def _figures(fared: Tally, why: str) -> str:
@@ -116,7 +115,8 @@ def _smallest(strategy: CompressionStrategy, check: Check, examples: int) -> tup
         failed, trial, seen = last[0]
         plans = [_planned(look, strategy.kind) for look in seen.looks if look.plan]
         once = {repr(plan): plan for plan in plans}  # what stands in a plugin's plan need not be hashable
-        return failed, Example(trial.payload, trial.window, tuple(once.values()))
+        window = failed.window if isinstance(failed, FailedInCompany) else trial.window
+        return failed, Example(trial.payload, window, tuple(once.values()))
     return None
 
 

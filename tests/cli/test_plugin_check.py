@@ -20,6 +20,7 @@ from ctxkit import CompressionStrategy, Plan, Services, View
 from ctxkit.cli import main
 from ctxkit.providers import provider
 from ctxkit.testing import STRATEGY_LAWS
+from ctxkit.testing.conduct import FACTS
 from ctxkit.testing.form import checked_class
 
 HEAD = """
@@ -75,6 +76,21 @@ ALL_IS_PINNED = """
 """
 UNITS_FOR_IDS = """
         return Plan.of(Drop(view.free(), "all")) if view.free() else Plan()
+"""
+RAISES_AT_RULES = """
+        if any(fact.must_keep for fact in view.state.facts):
+            raise ValueError("what is this?")
+        return Plan()
+"""
+DROPS_FACTS = """
+        profile = tuple(unit.id for unit in view.units if unit.items[0].made == "profile")
+        return Plan.of(Drop(profile, "chatter")) if profile else Plan()
+"""
+MUTATES_FACTS = """
+        for unit in view.units:
+            if unit.items[0].made:
+                unit.items[0].raw["seen"] = True
+        return Plan()
 """
 IDLE = """
         return Plan()
@@ -183,7 +199,9 @@ def test_a_plugin_that_drops_what_is_pinned(check: Check) -> None:
     told = check(HEAD + DROPS_PINNED)
     line = told.about("its plans can be applied")
     assert "what happened: contained, but it never works: all " in line
-    assert "unit N is pinned and cannot be left out" in line
+    assert "rolled back: unit N is pinned and cannot be left out (" in line
+    assert "unit -N" not in line
+    assert "it went well alone" not in line
     assert "the promise in full: docs/promises.md, P12" in line
     assert "Drop(units=(0, 1" in line
     format, window, messages = told.conversation("its plans can be applied")
@@ -237,7 +255,30 @@ def test_a_plugin_that_changes_what_it_is_shown(check: Check) -> None:
     assert told.code == 1
     line = told.about("`plan` changes nothing of what it is shown")
     assert line.startswith("  broken  P6 ")
-    assert "what happened: plan() changed messages[0] in place" in line
+    assert "what happened: plan() changed messages[0] in place\n" in line
+    assert "it went well alone" not in line
+
+
+@pytest.mark.parametrize(
+    ("body", "claim", "happened"),
+    [
+        (RAISES_AT_RULES, "`plan` raises nothing", "plan() raised ValueError: what is this?\n"),
+        (MUTATES_FACTS, "`plan` changes nothing", "plan() changed the profile that ctxkit wrote in place\n"),
+        (DROPS_FACTS, "its plans can be applied", "contained, but it never works: all "),
+    ],
+    ids=["raises", "changes", "drops"],
+)
+def test_a_plugin_that_fails_in_company_alone(check: Check, body: str, claim: str, happened: str) -> None:
+    told = check(HEAD + body)
+    assert told.code == 1
+    assert told.out.count("\n  broken") == 1
+    line = told.about(claim)
+    assert f"what happened: {happened}" in line
+    assert "it went well alone; this was behind a strategy that remembers 'rule: Never call me" in line
+    assert "a user had 'meal: dinner at eight' remembered\n" in line
+    _, window, messages = told.conversation(claim)
+    assert window >= 40 + FACTS  # there was room for what is remembered too
+    assert len(messages) <= 4
 
 
 def test_a_plugin_that_gives_no_reason(check: Check) -> None:

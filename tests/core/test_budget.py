@@ -46,6 +46,9 @@ def test_marks_may_be_given() -> None:
         ({"window": 8000, "reply": True}, "reply"),
         ({"window": 100, "regions": {"recent": {"max": "80"}}}, "recent.max"),
         ({"window": 100, "regions": {"recent": {"max": 80, "min": "8"}}}, "recent.min"),
+        ({"window": 100, "regions": {"recent": {"max": 80, "min": 8.5}}}, "recent.min"),
+        ({"window": 100, "regions": {"recent": {"max": 80, "min": -1.0}}}, "recent.min"),
+        ({"window": 100, "regions": {"recent": {"max": 80, "priority": float("inf")}}}, "recent.priority"),
     ],
 )
 def test_budgets_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
@@ -77,7 +80,13 @@ def test_regions_may_be_any_mapping() -> None:
         ("sytem", "system"),
         ("sysetm", "system"),
         ("Recent", "recent"),
+        ("RECENT", "recent"),
         ("SUMMARY", "summary"),
+        ("recents", "recent"),
+        ("recemt", "recent"),
+        ("ecent", "recent"),
+        ("ercent", "recent"),
+        ("recent ", "recent"),
     ],
 )
 def test_a_slip_in_the_name_of_a_region_is_refused(name: str, meant: str) -> None:
@@ -98,12 +107,25 @@ def test_a_slip_in_the_name_of_a_region_is_refused(name: str, meant: str) -> Non
         "history",
         "summary_2",
         "recent_a",
+        "recent2",
         "my system",
+        "mysystem",
+        "decent",
+        "tool_result_docs",
+        "percentage",
+        "s",
         "",
     ],
 )
 def test_a_region_may_have_a_name_of_its_own(name: str) -> None:
     assert set(Budget(window=1_000, regions={name: 200}).regions) == {name}  # type: ignore[dict-item]
+
+
+def test_whole_numbers_of_a_region_may_be_written_with_a_point() -> None:
+    regions = {"recent": {"max": 80, "min": 8.0, "priority": -1.0}}
+    region = Budget(window=100, regions=regions).regions["recent"]  # type: ignore[arg-type]
+    assert (region.max, region.min, region.priority) == (80, 8, -1)
+    assert type(region.min) is type(region.priority) is int
 
 
 def test_the_first_configuration_of_the_design_is_right() -> None:
