@@ -15,6 +15,7 @@ from ctxkit.core.facts import Fact, Speaker, unfit_field
 from ctxkit.errors import ConfigError, UnknownPluginError
 from ctxkit.models.containing import is_callers
 from ctxkit.secrets import secrets_in
+from ctxkit.showing import shown
 
 if TYPE_CHECKING:
     from ctxkit.report import Report
@@ -283,19 +284,10 @@ def _flaw_in(fact: object) -> str:
     return f"a Fact whose {wrong} cannot be {_shown(getattr(fact, wrong))}" if wrong else ""
 
 
-_PLAIN = (bool, int, float, str, bytes, type(None))
-"""Types whose values can be shown without running anybody's code."""
-
-
 def _shown(value: object) -> str:
     if type(value) is tuple:
         return f"a tuple of {', '.join(type(each).__name__ for each in value[:5]) or 'nothing'}"
-    if type(value) not in _PLAIN:
-        return f"a {type(value).__name__}"
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # Python writes no int of thousands of digits
-        return f"a long {type(value).__name__}"
+    return shown(value, 80)
 
 
 def _said(error: BaseException) -> str:

@@ -116,8 +116,13 @@ class Preparation:
             "model": model,
             "counter": counter,
         }
-        self._settings |= {"ask": ask, "reasoning": reasoning, "repair": repair, "strict": strict}
-        self._settings["plugins"] = plugins
+        self._settings |= {
+            "ask": ask,
+            "reasoning": reasoning,
+            "repair": repair,
+            "strict": strict,
+            "plugins": plugins,
+        }
         if reasoning not in (None, "strip", "keep", "refuse"):
             raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
         if model is not None and not isinstance(model, str):

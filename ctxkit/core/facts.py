@@ -217,7 +217,7 @@ def is_rule(fact: Fact) -> bool:
 
 
 def unnumbered(key: str) -> str:
-    """A key without the number that tells it from others."""
+    """A key, or a line that begins with one, without the number that tells it from others."""
     return _NUMBERED.sub("", key)
 
 
@@ -283,7 +283,7 @@ def frames_of(fact: Fact) -> dict[str, str]:
 
 @lru_cache(maxsize=2048)
 def _frames(line: str) -> dict[str, str]:
-    pieces = _NAME.split(_NUMBERED.sub("", line))  # between names, at odd places
+    pieces = _NAME.split(unnumbered(line))  # between names, at odd places
     names = dict.fromkeys(pieces[1::2])
     if len(names) > MOST_NAMES:
         return {}
@@ -321,7 +321,7 @@ def facts_of(lines: Iterable[str]) -> Iterator[Fact]:
     for line in lines:
         again = _SAME_AGAIN.match(line)
         if again is None:
-            before = _NUMBERED.sub("", line)
+            before = unnumbered(line)
             told = [line]
         else:
             told = [before.replace(again["first"], other) for other in again["others"].split(", ")]

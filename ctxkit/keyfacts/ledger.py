@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ctxkit.core.facts import REPEATS, USER, Fact, active_facts, frames_of, taken_back, unused_number
+from ctxkit.core.facts import (
+    REPEATS,
+    USER,
+    Fact,
+    active_facts,
+    frames_of,
+    taken_back,
+    unnumbered,
+    unused_number,
+)
 from ctxkit.keyfacts.finding import VITAL, Found
 from ctxkit.keyfacts.room import Room
 
@@ -26,7 +34,6 @@ LONGEST_SHARE = 0.25
 LINE = 3
 """Tokens of a line beside its text: its end, and the number before its key."""
 
-_NUMBER = re.compile(r"(?:\A|(?<= / ))\d{1,4}\. ")
 
 SHORTEST = 4
 """Characters of a value from which on it is looked for inside others."""
@@ -221,7 +228,7 @@ class Ledger:
     def _cost_of(self, line: str) -> int:
         """Tokens of a line, the same whichever number stands before its key."""
         if line not in self._costs:
-            self._costs[line] = self._count(_NUMBER.sub("", line)) + LINE
+            self._costs[line] = self._count(unnumbered(line)) + LINE
         return self._costs[line]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 
-from ctxkit.summaries.cues import RULE, VITAL
+from ctxkit.summaries.cues import RULE, VITAL, words
 
 __all__ = ["Duty", "denies", "duties", "duty", "prefers"]
 
@@ -22,18 +22,14 @@ class Duty(IntEnum):
     """An allergy, or a word of the user's own list."""
 
 
-def _cue(english: str, chinese: str) -> str:
-    return rf"(?<![A-Za-z0-9_])(?:{english})(?![A-Za-z0-9_])|{chinese}"
-
-
-_VITAL, _RULE = _cue(*VITAL), _cue(*RULE)
+_VITAL, _RULE = words(*VITAL), words(*RULE)
 _ONLY_ASKS = re.compile(
     r"\W{0,3}(?:must|do|does|did|is|are|was|were|why|what|when|how|where|who|which)(?![A-Za-z]).{0,280}[?？]\W{0,3}\Z"
     r"|.{0,280}(?:为什么|是不是|是否|吗[？?。]?\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _PREFERS = re.compile(
-    _cue(
+    words(
         r"prefer\w{0,6}|(?:would|\w{1,9}['’]d) rather|favou?rite|vegetarian|vegan|halal|kosher|gluten[- ]free"
         r"|(?:i|we) (?:really )?(?:like|love|hate|dislike)(?! to (?:know|ask|see|speak|talk))|(?:i|we) (?:do not|don['’]?t) (?:like|want)",
         "喜欢|偏好|更想|宁可|宁愿|讨厌|不想|不爱|爱吃|优先|最好|素食|吃素|清真",

@@ -20,12 +20,18 @@ __all__ = [
     "reports_open",
     "requests",
     "wonders",
+    "words",
 ]
 
 
+def words(english: str, chinese: str) -> str:
+    """The pattern of English words, whole, and of Chinese ones, wherever they stand."""
+    return rf"(?<![A-Za-z0-9_])(?:{english})(?![A-Za-z0-9_])|{chinese}"
+
+
 def _cue(english: str, chinese: str) -> re.Pattern[str]:
-    """English words whole, whatever their case; Chinese ones wherever they stand."""
-    return re.compile(rf"(?<![A-Za-z0-9_])(?:{english})(?![A-Za-z0-9_])|{chinese}", re.IGNORECASE)
+    """Words whatever their case."""
+    return re.compile(words(english, chinese), re.IGNORECASE)
 
 
 VITAL = (

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ctxkit.errors import ConfigError
+from ctxkit.showing import shown
 from ctxkit.tokens.counter import TiktokenCounter, TokenCounter
 from ctxkit.tokens.estimate import EstimateCounter
 
 __all__ = ["CheckedCounter", "checked", "flaw_in"]
-
-_PLAIN = (bool, int, float, str, type(None))
-"""Types whose values can be shown without running anybody's code."""
 
 
 def checked(counter: TokenCounter, given: str) -> TokenCounter:
@@ -38,9 +36,9 @@ def flaw_in(counter: object) -> str:
         return f"{type(counter).__name__} has no {', '.join(missing)}"
     name, exact = counter.name, counter.exact  # type: ignore[attr-defined]  # it has them, as was seen above
     if type(name) is not str:
-        return f"its name is a text, not {_shown(name)}"
+        return f"its name is a text, not {shown(name, 40)}"
     if type(exact) is not bool:
-        return f"its exact is True or False, not {_shown(exact)}"
+        return f"its exact is True or False, not {shown(exact, 40)}"
     return ""
 
 
@@ -69,7 +67,7 @@ class CheckedCounter:
             raise self._wrong(f"raised {_said(error)}", text) from error
         if type(tokens) is int and tokens >= 0:
             return tokens
-        raise self._wrong(f"returned {_shown(tokens)}", text)
+        raise self._wrong(f"returned {shown(tokens, 40)}", text)
 
     def _wrong(self, did: str, text: str) -> ConfigError:
         return ConfigError(
@@ -86,15 +84,6 @@ def _has(counter: object, name: str) -> bool:
     except Exception:  # noqa: BLE001 - the boundary to others' code: a property that raises is of no use either
         return False
     return name != "count" or callable(value)
-
-
-def _shown(value: object) -> str:
-    if type(value) not in _PLAIN:
-        return f"a {type(value).__name__}"
-    try:
-        return f"{value!r:.40}"
-    except ValueError:  # Python writes no int of thousands of digits
-        return f"a long {type(value).__name__}"
 
 
 def _said(error: BaseException) -> str:
