@@ -20,7 +20,6 @@ __all__ = [
     "reports_open",
     "requests",
     "wonders",
-    "words",
 ]
 
 
