@@ -87,10 +87,8 @@ class Triggers:
             return (
                 f"there were {lately} in {budget.per_turns} turns; the next one is when the limit is reached"
             )
-        shrinkable = {item.id: item.tokens for unit in view.free() for item in unit.items}
-        free = sum((shrinkable | {item.id: item.tokens for item in view.changeable()}).values())
-        if view.tokens > budget.start and free < budget.least_gain:
-            return f"what may shrink has {free} tokens, less than min_gain = {budget.least_gain}"
+        if view.tokens > budget.start and view.shrinkable < budget.least_gain:
+            return f"what may shrink has {view.shrinkable} tokens, less than min_gain = {budget.least_gain}"
         return ""
 
     def _turns(self) -> Iterator[int]:

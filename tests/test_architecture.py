@@ -112,6 +112,18 @@ def test_imports_from_outside(path: Path) -> None:
         assert each.late or part not in only_late, f"{part} imports {package} early"
 
 
+def test_the_tables_allow_nothing_that_is_not_used() -> None:
+    allowed = {(part, other): other in late for part, (all_, late) in PARTS.items() for other in all_}
+    allowed |= {(part, other): part in late for other, (all_, late) in OUTSIDE.items() for part in all_}
+    made: dict[tuple[str, str], bool] = {}
+    for path in FILES:
+        for each in imports(path):
+            package, _, rest = each.module.partition(".")
+            pair = part_of(path), rest.split(".")[0] if package == "ctxkit" else package
+            made[pair] = made.get(pair, True) and each.late
+    assert sorted(allowed.items() - made.items()) == []
+
+
 def test_the_core_imports_from_what_stands_before() -> None:
     line = PAGE.split("imports only from those before it:")[1].split("##")[0]
     order = re.findall(r"`(\w+)`", line)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ctxkit.core.items import SHOWN, Item, Part, Role
+from ctxkit.core.items import SHOWN, Item, Part, PartKind, Role
 
 __all__ = ["Turn", "Unit", "units_of"]
 
@@ -37,6 +37,11 @@ class Unit:
         first = self.items[0]
         spoken = first.shape.role is Role.USER and first.shape.words
         return spoken and not first.synthetic and not first.document
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it begins with reasoning, or holds nothing that could be read."""
+        return not self.parts or self.parts[0].kind is PartKind.REASONING
 
     @property
     def is_stand_in(self) -> bool:

@@ -135,6 +135,24 @@ class View:
             and (not self.scope or item.region == self.scope)
         )
 
+    @cached_property
+    def shrinkable(self) -> int:
+        """Tokens of all that is free or changeable."""
+        items = {item.id: item.tokens for unit in self.free() for item in unit.items}
+        items |= {item.id: item.tokens for item in self.changeable()}
+        return sum(items.values())
+
+    @cached_property
+    def tool_loop(self) -> tuple[Unit, ...]:
+        """The steps with calls of the current turn, behind the last words of a user."""
+        steps: list[Unit] = []
+        for unit in reversed(self.units):
+            if unit.turn != self.current_turn or unit.items[0].shape.role is Role.USER:
+                break
+            if any(item.shape.calls for item in unit.items):
+                steps.append(unit)
+        return tuple(reversed(steps))
+
     def parts(self, item: Item) -> tuple[Part, ...]:
         """The parts of an item; `Shorten` counts in them."""
         return self.setting.meter.read(item.raw)[1]
@@ -268,7 +286,7 @@ class View:
         state, applied, named = apply(self.state, plan, self.setting)
         new = replace(self, state=state, applied=(*self.applied, *applied), named={**self.named, **named})
         reasons = [*self._touched(new), *self._grown(new, plan), *self.newly_refused(new)]
-        if self.setting.meter.provider.thinks_first and self._thinks_first and not new._thinks_first:
+        if self.thinks_first and new.tool_loop and not new.thinks_first:
             reasons.append("the tool loop began with thinking, and would begin without (A16)")
         if reasons:
             raise PlanRejected(reasons)
@@ -276,15 +294,10 @@ class View:
             self._tried[id(stages[0])] = (stages[0], new)
         return new
 
-    @cached_property
-    def _thinks_first(self) -> bool:
-        """Whether the tool loop of the current turn begins with reasoning, behind the last words of a user."""
-        first: Unit | None = None
-        for unit in reversed(self.units):
-            if unit.turn != self.state.turn or unit.items[0].shape.role is Role.USER:
-                break
-            first = unit if any(item.shape.calls for item in unit.items) else first
-        return first is None or first.parts[:1] == () or first.parts[0].kind is PartKind.REASONING
+    @property
+    def thinks_first(self) -> bool:
+        """Whether the tool loop begins with reasoning and has to go on doing so (wire rule A16)."""
+        return self.setting.meter.provider.thinks_first and any(unit.thinks for unit in self.tool_loop[:1])
 
     def within(self, scope: str) -> View:
         """The same view narrowed to one region, "" for all."""

@@ -112,9 +112,7 @@ class Summarize(CompressionStrategy):
 
 def _beyond_help(view: View) -> bool:
     """Whether what cannot shrink is over the limit by itself: no summary makes the request fit then."""
-    items = {item.id: item.tokens for unit in view.free() for item in unit.items}
-    items |= {item.id: item.tokens for item in view.changeable()}
-    return view.tokens - sum(items.values()) > view.budget.limit
+    return view.tokens - view.shrinkable > view.budget.limit
 
 
 def _worth_asking(view: View, strategy: Summarize) -> tuple[Covering, int] | None:

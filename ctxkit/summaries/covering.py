@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.gaps import inside
-from ctxkit.core.items import Item, PartKind, Role
+from ctxkit.core.items import Item, PartKind
 from ctxkit.core.marks import is_marked
 from ctxkit.core.provider import Entry
 from ctxkit.core.view import View
@@ -102,30 +102,15 @@ def cover(view: View, *, kind: str, expected_tokens: int, keep_turns: int, least
 def _within_loop(view: View, fresh: Sequence[Unit], enough: int) -> list[Unit]:
     """At least `enough` units, so that what is left of a tool loop that began with thinking begins with thinking
     (wire rule A16); when it does so nowhere, none of the current turn."""
-    loop = _loop(view)
-    if not (view.setting.meter.provider.thinks_first and loop and _thinks(loop[0])):
+    if not view.thinks_first:
         return list(fresh[:enough])
+    loop = view.tool_loop
     at = {unit.id: index for index, unit in enumerate(loop)}
     for end in range(enough, len(fresh) + 1):
         place = at.get(fresh[end - 1].id, -1)
-        if place + 1 < len(loop) and _thinks(loop[place + 1]):
+        if place + 1 < len(loop) and loop[place + 1].thinks:
             return list(fresh[:end])
     return [unit for unit in fresh if unit.turn != view.current_turn]
-
-
-def _loop(view: View) -> list[Unit]:
-    """The steps with calls behind the last words of a user."""
-    steps: list[Unit] = []
-    for unit in reversed(view.units):
-        if unit.turn != view.current_turn or unit.items[0].shape.role is Role.USER:
-            break
-        if any(item.shape.calls for item in unit.items):
-            steps.append(unit)
-    return steps[::-1]
-
-
-def _thinks(unit: Unit) -> bool:
-    return unit.parts[:1] == () or unit.parts[0].kind is PartKind.REASONING
 
 
 def _is_earlier(unit: Unit, kind: str) -> bool:
