@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 __all__ = [
+    "HAN",
     "Rank",
     "as_json",
     "gist",
@@ -43,6 +44,9 @@ LONGEST_KEY = 200
 
 LONGEST_OPENING = 2_000
 """Characters at the beginning of a text that are looked through where none of it is telling."""
+
+HAN = r"㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff"
+"""Chinese characters, for use in the class of a regular expression."""
 
 SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""

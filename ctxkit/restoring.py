@@ -15,7 +15,7 @@ from ctxkit.core.items import Item, PartKind
 from ctxkit.core.marks import HANDLE_PREFIX, fence
 from ctxkit.core.state import Meter, State
 from ctxkit.errors import ConfigError
-from ctxkit.literals import tokens_of
+from ctxkit.literals import HAN, tokens_of
 from ctxkit.providers import FormatName
 
 __all__ = ["NAME", "Asked", "Reading", "Search", "asked_in", "restore_tool"]
@@ -45,7 +45,7 @@ CHUNK = 16
 """Originals that are wanted at once."""
 
 _HANDLE = re.compile(rf"(?:{HANDLE_PREFIX})?([0-9]{{6,77}})")
-_HAN = re.compile(r"[㐀-䶿一-鿿]+")
+_HAN = re.compile(f"[{HAN}]+")
 
 _DESCRIPTION = (
     "Read earlier parts of this conversation that are not shown any more: summaries and stubs name them by handles such "

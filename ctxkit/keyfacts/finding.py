@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from ctxkit.core.facts import Fact, Speaker
+from ctxkit.keyfacts.passages import LONGEST_WHOLE, is_stub, passages
 from ctxkit.keyfacts.statements import Statement, statements_in
 from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers
 from ctxkit.literals import word_set, words_of
 from ctxkit.summaries.cues import asks, binds, decides
-from ctxkit.summaries.prose import LONGEST, LONGEST_WHOLE, is_stub, passages, sentences
+from ctxkit.summaries.prose import LONGEST, sentences
 from ctxkit.summaries.specifics import Kind, Specific, carried
 
 __all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from ctxkit.literals import HAN
+
 __all__ = ["Language", "language_of", "matches"]
 
 Language = Literal["en", "zh"]
@@ -22,7 +24,7 @@ _BLOCK = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 _INLINE = re.compile(r"`[^`\n]{1,400}`")
 _TOKEN = re.compile(r"[!-~]+")
 _WORD = re.compile(r"[(\"']*[A-Z]?[a-z]+(?:['-][a-z]+)*[,.;:!?]*[)\"']*")
-_HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]")
+_HAN = re.compile(f"[{HAN}]")
 
 
 def language_of(text: str) -> Language:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ctxkit.literals import HAN
 from ctxkit.summaries.answers import without_tags
 from ctxkit.summaries.known import Known, is_checked, replaced
 from ctxkit.summaries.language import Language
@@ -39,7 +40,7 @@ _USER = re.compile(
 """What stands before a line that a user is quoted with, when it is not the label that ctxkit writes."""
 _CLAUSE = re.compile(r"[,;](?=\s)|[，；]")
 _RUN = re.compile(r"[A-Za-z0-9]+")
-_WORD = re.compile(r"[㐀-䶿一-鿿]|[A-Za-z0-9]+")
+_WORD = re.compile(f"[{HAN}]|[A-Za-z0-9]+")
 
 _SEIZES = re.compile(
     r"\b(?:from now on|(?:ignore|disregard|override|forget) (?:all|any|every|your|the|previous|prior|earlier)|you are now"

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ctxkit.literals import HAN
 from ctxkit.summaries.cues import binds
 from ctxkit.summaries.prose import stems
 from ctxkit.summaries.salience import unlabelled
@@ -22,8 +23,8 @@ FINISHED_SHARE = 0.6
 _PAIR = re.compile(r"([^:：=]{1,40}?)(?::(?=\s)|：| =(?=\s))\s*(.+)")
 _BEFORE = re.compile(r" ?[(（](?:before: |原：)[^()（）]{1,60}[)）]\Z")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
-_STATE = re.compile(r"[a-z_-]{2,24}|[一-鿿]{1,6}", re.IGNORECASE)
-_HAN = re.compile(r"[一-鿿]")
+_STATE = re.compile(rf"[a-z_-]{{2,24}}|[{HAN}]{{1,6}}", re.IGNORECASE)
+_HAN = re.compile(f"[{HAN}]")
 _MEASURES = frozenset({Kind.AMOUNT, Kind.DATE, Kind.TIME, Kind.VERSION})
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
 
+from ctxkit.literals import HAN
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import STEM, stems
 
@@ -45,8 +46,8 @@ ASKED_SHARE_CHINESE = 0.35
 APART = 3
 """Words of a message from one to the next of a quotation from it: as many as one are left out, and one more."""
 
-_HAN = re.compile(r"[㐀-䶿一-鿿]")
-_WORD = re.compile(r"[㐀-䶿一-鿿¬]|[^\W_㐀-䶿一-鿿]+")
+_HAN = re.compile(f"[{HAN}]")
+_WORD = re.compile(rf"[{HAN}¬]|[^\W_{HAN}]+")
 _SMALL = frozenset(
     word
     for words in (
