@@ -128,7 +128,8 @@ def digest(text: str, mark: str, *, least: Rank, asked: frozenset[str], seen: se
         text: the result as its tool wrote it.
         mark: the marked text that says that it is a digest.
         asked: field names that calls were given.
-        seen: what newer results say; it is left out but for identifiers. What this one says is added.
+        seen: what newer results say; names, dates and addresses among it are left out, for a state or an amount of
+            one record says nothing of another. What this one says is added.
 
     Returns:
         An object for a result that is a JSON object or list, with the mark under `_ctxkit`; else text.
@@ -142,7 +143,7 @@ def digest(text: str, mark: str, *, least: Rank, asked: frozenset[str], seen: se
     facts = list(leaves(whole))
     ranks = [rank(leaf.field, leaf.value, asked) for leaf in facts]
     keep = [
-        each >= least and (each is Rank.ID or leaf.key not in seen)
+        each >= least and not (each is Rank.KEY and leaf.key in seen)
         for leaf, each in zip(facts, ranks, strict=True)
     ]
     seen.update(leaf.key for leaf in facts)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from ctxkit.core.items import PartKind, Role
+from ctxkit.core.items import PartKind
 from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import Awaited
 from ctxkit.core.provider import Entry
@@ -123,10 +123,20 @@ class Step:
 
     @cached_property
     def places(self) -> list[Place]:
-        """The names under which facts stand."""
+        """The names under which facts stand, without answers that repeat an argument. What a state or an amount has in
+        common with others that say the same is what the call was given, too: "shipped" of one order says nothing of
+        another."""
         found: dict[tuple[str, bool], list[Row]] = {}
+        about = " ".join(self.given)
+        echoes: set[str] = set()
         for number, (field, text, level, size, asked, _) in enumerate(self.facts):
             key = f"{_words(field)}={text}" if field else text
+            if asked:
+                echoes.add(key)
+            elif key in echoes:
+                continue
+            elif field and level < Rank.KEY:
+                key = f"{about} {key}"
             found.setdefault((field, asked), []).append((number, text, key, level, ln(size)))
         return [Place(field, asked, rows) for (field, asked), rows in found.items()]
 
@@ -242,10 +252,10 @@ def steps_of(entries: Iterable[Entry], meter: Meter) -> list[Step]:
         shape, parts = meter.read(entry)
         for part in parts:
             match part.reads_as:
-                case PartKind.TEXT if shape.role is Role.USER and is_marked(part.text):
+                case PartKind.TEXT if shape.words and is_marked(part.text):
                     lines.append((RETURNED, True, [part.text]))
                 case PartKind.TEXT if part.text.strip():
-                    who = USER if shape.role is Role.USER else ASSISTANT
+                    who = USER if shape.words else ASSISTANT
                     lines.append((who, True, [part.text]))
                 case PartKind.ARGUMENTS:
                     asked = [part.text]

@@ -122,6 +122,27 @@ def test_what_a_newer_result_says_too_is_left_out_but_for_identifiers(chat: Any)
     assert second["email"] == ORDER["email"]
 
 
+@pytest.mark.parametrize("fold", [True, False])
+def test_a_state_of_each_record_stays_though_another_has_it_too(chat: Any, fold: bool) -> None:
+    states = ["shipped", "cancelled", "shipped", "lost", "shipped"]
+    for number, state in enumerate(states):
+        result = json.dumps({"id": f"W{number}", "status": state, "note": "scanned " * 80})
+        chat.user(f"And order W{number}?").step(result, name="get_order", arguments={"id": f"W{number}"})
+    chat.user("Thanks!").step("done", name="finish")
+    said = "\n".join(
+        str(each["content"])
+        for each in sent(chat, aim_for=400, strategy=DigestToolResults(keep=0, fold=fold))
+    )
+    if fold:
+        assert [f"get_order(id=W{n}) -> status={state}\n" in said for n, state in enumerate(states)] == [
+            True
+        ] * 5
+    else:
+        assert [
+            f'"id":"W{n}","status":"{state}"' in said.replace(" ", "") for n, state in enumerate(states)
+        ] == [True] * 5
+
+
 def test_the_newest_results_and_excluded_tools_stay(chat: Any) -> None:
     with_results(chat, json.dumps(ORDER), json.dumps(ORDER))
     assert chat.results(sent(chat, aim_for=1, strategy=DigestToolResults(keep=2, fold=False)))[
