@@ -15,8 +15,8 @@ CODE := ctxkit tests examples benchmarks $(wildcard plugins)
 demo: $(VENV)/.base  ## compress a real conversation and show what was done
 	@mkdir -p build
 	@$(VENV)/bin/ctxkit compress examples/data/retail.json --config examples/budget.toml --show -o build/retail.jsonl
-	@echo "The compressed conversation is in build/retail.jsonl. Read an original by its handle:"
-	@echo "  $(VENV)/bin/ctxkit explain examples/data/retail.json --config examples/budget.toml --handle ctx:..."
+	@echo "The compressed conversation is in build/retail.jsonl. Read what was folded away by its handle:"
+	@echo "  $(VENV)/bin/ctxkit explain examples/data/retail.json --config examples/budget.toml --handle $$(grep -o 'ctx:[0-9a-f]*' build/retail.jsonl | head -n 1)"
 
 install: $(VENV)/.dev  ## everything for development, the plugins in this repository too
 

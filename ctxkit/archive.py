@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ctxkit.core.edits import Drop, Edit, Replace, Strip
-from ctxkit.core.items import NOBODY, Item, Writer
+from ctxkit.core.items import NOBODY, Item
 from ctxkit.core.kernel import Applied
 from ctxkit.core.marks import HANDLE_PREFIX
 from ctxkit.core.provider import Entry
@@ -109,10 +109,6 @@ class Archive:
         if self.is_erased(id):
             raise UnknownHandleError("the original was erased")
         return self.items((id,))[0].raw
-
-    def writer(self, id: int) -> Writer:
-        """Who wrote what an item arrived as; raises what `original` raises, but for what was erased."""
-        return next((item.writer for item in self.items((id,))), NOBODY)
 
     def taken(self, handle: str, ids: tuple[range, ...]) -> bool:
         """Whether a handle stands for other originals than these."""

@@ -78,7 +78,8 @@ def placed(error: ConfigError, place: Callable[[str, str], str]) -> ConfigError:
     lines = []
     for line in str(error).split(ALSO):
         path, unknown, hint = line.partition(UNKNOWN)
-        lines.append(f"{path}{unknown}{place(path, hint) or hint}" if unknown else line)
+        told = hint if hint in OWN_HINTS.values() else place(path, hint) or hint
+        lines.append(f"{path}{unknown}{told}" if unknown else line)
     return _again(error, ALSO.join(lines).removeprefix(f"{error.path}: "), error.path)
 
 
@@ -136,12 +137,25 @@ _SAY_ALL = ("missing", "extra_forbidden", "value_error", "invalid_key")
 """Errors whose message needs no `found`."""
 
 
+OWN_HINTS = {
+    "api_key": "; a key never stands in a config: put it into an environment variable, and name that in api_key_env",
+    "max_tokens": "; did you mean window (input and reply together) or reply?",
+}
+"""What is said of unknown keys that are more than a slip."""
+
+
+def _hint(key: str, known: Sequence[str]) -> str:
+    """What may be meant by an unknown key, where these are known."""
+    if key in OWN_HINTS and (key != "max_tokens" or "window" in known):
+        return OWN_HINTS[key]
+    names = f"; known keys: {', '.join(known)}" if known else ""
+    return nearest(key, known) or names
+
+
 def _said(details: ErrorDetails, model: type[BaseModel] | None) -> str:
     match details["type"]:
         case "extra_forbidden":
-            known = _known_keys(model, details["loc"])
-            names = f"; known keys: {', '.join(known)}" if known else ""
-            return f"{UNKNOWN[2:]}{nearest(str(details['loc'][-1]), known) or names}"
+            return f"{UNKNOWN[2:]}{_hint(str(details['loc'][-1]), _known_keys(model, details['loc']))}"
         case "missing":
             return "missing; it has to be given"
         case "value_error":
@@ -160,9 +174,11 @@ def _meant(details: ErrorDetails) -> str:
 _PLAIN = (
     (r"^(Input|String|Tuple|List|Set|Frozenset|Dictionary) (?=should )", ""),
     (r" after validation, not \d+$|, unable to .*$", ""),
+    (r"a valid dictionary or instance of Region", "tokens such as 500, a share such as 0.1, or a table"),
     (r"valid dictionary( or instance of \w+)?", "table"),
     (r"valid (tuple|set|frozenset|list)\b", "list"),
     (r"a valid boolean", "true or false"),
+    (r"match pattern '\^https\?://'", "begin with http:// or https://"),
 )
 """Words of pydantic that a config file does not know, and what is said instead."""
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ctxkit.core.edits import Failure, Shorten, only_marks
-from ctxkit.core.kernel import Applied
+from ctxkit.core.kernel import Applied, Setting
 from ctxkit.core.profile import fold_facts
 from ctxkit.core.view import Past, View
-from ctxkit.errors import BudgetExceededError
+from ctxkit.errors import BudgetExceededError, ConversationError
 from ctxkit.strategy import CompressionStrategy, Services, advance
 
-__all__ = ["Outcome", "check_fits", "compact", "due", "run_sync"]
+__all__ = ["Outcome", "check_fits", "compact", "due", "refuse_inside_plan", "run_sync"]
 
 T = TypeVar("T")
 
@@ -45,11 +47,11 @@ def due(view: View, *, last_turn: int) -> str:
     """Why a compaction is due, "" when none is; `last_turn` is the turn of the last one."""
     budget = view.budget
     if view.tokens > budget.limit:
-        return f"{view.tokens} tokens are over the limit of {budget.limit}"
+        return f"{view.tokens:,} tokens are over the limit of {budget.limit:,}"
     if view.tokens > budget.start:
-        return f"{view.tokens} tokens are over compact_at = {budget.start}"
+        return f"{view.tokens:,} tokens are over compact_at = {budget.start:,}"
     if budget.context_limit is not None and view.surplus_turns:
-        turns = budget.context_limit + view.surplus_turns
+        turns = sum(1 for turn in view.turns if turn.number)
         return f"{turns} turns are over context_limit = {budget.context_limit}"
     if budget.every is not None and view.state.turn - last_turn >= budget.every:
         return f"{budget.every} turns have come since the last compaction"
@@ -62,9 +64,14 @@ async def compact(
     """View, plan, check, apply: the state after a strategy's plan, or the reason why it was not taken.
 
     A plan that saves less than `least_gain` tokens is not taken, unless the request would not fit without it.
+
+    Raises:
+        ConversationError: a strategy asks for this while it plans a compaction of the same conversation.
+        StrategyError: a step failed, and `services.strict` is set.
     """
     before = replace(view, applied=(), named={})
-    plan, after = await advance(strategy, _with_profile(before), services)
+    with _planning(view.setting):
+        plan, after = await advance(strategy, _with_profile(before), services)
     if len(after.state.facts) > len(before.state.facts):
         after = _with_profile(after)
     only = only_marks(plan.edits)
@@ -76,6 +83,44 @@ async def compact(
     # a copy has worked nothing out yet: what a long history made is not kept for the report
     before = replace(before)
     return Outcome(before, before if refused else after, plan.failures, refused)
+
+
+@dataclass(eq=False, slots=True)
+class _Planning:
+    """A plan that is being made for a conversation, which its setting names; over when it is made."""
+
+    setting: Setting
+    is_over: bool = False
+
+
+_PLANNING: ContextVar[tuple[_Planning, ...]] = ContextVar("planning", default=())
+"""The plans that whoever runs here was called by, also from a thread or a task that one of them started."""
+
+
+def refuse_inside_plan(setting: Setting) -> None:
+    """Refuse to begin a compaction of a conversation inside a plan for one: it would ask for itself without end.
+
+    Raises:
+        ConversationError: a plan for it is being made, and asks for this.
+    """
+    if any(each.setting is setting and not each.is_over for each in _PLANNING.get()):
+        raise ConversationError(
+            "a compaction of this conversation is being planned, and its strategy asks for another one; a plan says what "
+            "to change, and asks the conversation for nothing"
+        )
+
+
+@contextmanager
+def _planning(setting: Setting) -> Iterator[None]:
+    """Let a plan be made for a conversation; raises what `refuse_inside_plan` raises."""
+    refuse_inside_plan(setting)
+    ours = _Planning(setting)
+    token = _PLANNING.set((*_PLANNING.get(), ours))
+    try:
+        yield
+    finally:
+        ours.is_over = True
+        _PLANNING.reset(token)
 
 
 def _with_profile(view: View) -> View:
@@ -106,7 +151,7 @@ def _no_room(before: View, after: View) -> str:
     if after.state is before.state:
         return "no strategy found anything to change"
     if after.tokens > before.budget.limit >= before.tokens:
-        return f"with new pins and facts it would have {after.tokens} tokens, over the limit"
+        return f"with new pins and facts it would have {after.tokens:,} tokens, over the limit"
     return ""
 
 
@@ -115,7 +160,7 @@ def _no_gain(before: View, after: View, least_gain: int) -> str:
     budget, gain = before.budget, before.tokens - after.tokens
     needed = before.tokens > budget.limit >= after.tokens
     if gain < max(least_gain, 1) and not needed:
-        return f"it would save {gain} tokens, less than min_gain = {least_gain}"
+        return f"it would save {gain:,} tokens, less than min_gain = {least_gain:,}"
     return ""
 
 
@@ -167,7 +212,7 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     if not _in_a_loop():
         return _run(make)
     with ThreadPoolExecutor(1, thread_name_prefix="ctxkit") as pool:
-        return pool.submit(_run, make).result()
+        return pool.submit(copy_context().run, _run, make).result()
 
 
 CLEAN_UP_S = 1.0

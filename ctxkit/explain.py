@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ctxkit.archive import Archive, Kept
-from ctxkit.core.items import NOBODY, Item, Writer
+from ctxkit.core.items import NOBODY, Item, Role, Writer
+from ctxkit.core.state import State
 from ctxkit.core.view import View
 
 __all__ = ["Explanation", "explain", "fates", "fates_of"]
@@ -83,7 +84,22 @@ def _explained(
     if changed or item.id in merged:
         return Explanation(item.id, "moved", "a result that came late stands with its call, or as a note")
     if item.unit in view.fixed:
-        pin = next((pin for pin in view.state.pins if pin.unit == item.unit), None)
-        why = pin.why if pin is not None and pin.why else "nothing may change it"
-        return Explanation(item.id, "pinned", why, pin.by if pin is not None else "")
+        return Explanation(item.id, "pinned", *_held(item, view.state))
     return Explanation(item.id, "present", "as it arrived")
+
+
+def _held(item: Item, state: State) -> tuple[str, str]:
+    """Why nothing may change an entry, and who said so, "" for the rules of every conversation."""
+    for pin in state.pins:
+        if pin.unit == item.unit and (pin.until is None or state.turn <= pin.until):
+            until = "until it is unpinned" if pin.until is None else f"until turn {pin.until}"
+            return pin.why or until, pin.by
+    if item.region == "system":
+        return "system text", ""
+    if item.shape.keep:
+        return "a change of settings for all that follows", ""
+    if any(call.unit == item.unit for call in state.open):
+        return "its call waits for a result", ""
+    if item.shape.role is Role.COMPACTION:
+        return "the provider's own newest summary", ""
+    return "the newest of what the user said", ""

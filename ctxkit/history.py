@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxkit.archive import Archive, Handles, Kept, handles_of
-from ctxkit.core.arrivals import Arrival, append
+from ctxkit.core.arrivals import Arrival, append, waiting_with
 from ctxkit.core.edits import Edit, Pin, Plan, Unpin, malformed
 from ctxkit.core.facts import USER, active_facts
 from ctxkit.core.flaws import check_flaws, mended, refuse
@@ -35,7 +35,6 @@ ERASES = ("clear", "retention")
 
 REWRITES = ("compaction", "undo", "redo", "pop", "rollback", *ERASES)
 """Kinds of steps after which a compaction that was planned before cannot be taken over as it is."""
-
 
 BROKEN = ": the prompt cache is broken"
 """Ends what is told of a change in front of what was sent."""
@@ -109,7 +108,7 @@ class History:
     def __init__(self, meter: Meter, *, reasoning: Any, repair: bool) -> None:
         self.archive = Archive()
         self.setting = Setting(
-            meter, self.archive.original, self.archive.taken, reasoning, self.archive.writer
+            meter, self.archive.original, self.archive.taken, self.archive.items, reasoning
         )
         self.lock = threading.RLock()
         self.undoable: deque[State] = deque(maxlen=UNDO_DEPTH)
@@ -206,8 +205,7 @@ class History:
             ProviderFormatError: an entry is malformed, would be refused whatever stands around it, or answers no call
                 that waits.
         """
-        entries, system = added.entries, added.system
-        state = replace(self._state, waiting=self._state.waiting | frozenset(added.waiting))
+        entries, system, state = added.entries, added.system, self._state
         if system is not None and system != state.system:
             tokens = self._meter.weight(self._provider.weigh_system(system))
             state = replace(state, system=system, system_tokens=tokens)
@@ -219,9 +217,23 @@ class History:
         check_flaws(entries, self._provider, mended=self._repair)
         arrivals = [Arrival(entry, added.region, writer=self._writer(added, entry)) for entry in entries]
         state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
+        state = replace(state, waiting=waiting_with(self._state, state, arrived, added.waiting))
         if self.first_unsent and state.system != self._state.system:
             announced.append(f"the system text changed{BROKEN}")
         return Step("items", state, arrived=tuple(arrived), announced=(*announced, *normalised))
+
+    def refuse_repeated(self, entries: Sequence[Entry]) -> None:
+        """Refuse entries that begin with all that was added so far, as a loop gives them that hands over its own list.
+
+        Raises:
+            ProviderFormatError: they do. One message, or a question and its answer, may be said once more.
+        """
+        there, name, field = self._state.next_id, self._provider.name, self._provider.field
+        if there < 2 or len(entries) < max(there, 3):
+            return
+        if all(self.archive.original(id) == entry for id, entry in zip(range(there), entries, strict=False)):
+            told = f"these {there} were added already, and are kept; add only what is new: {field}[{there}:]"
+            raise ProviderFormatError(told, format=name, path=f"{field}[:{there}]")
 
     def _writer(self, added: Added, entry: Entry) -> Writer:
         writer = added.writer
@@ -352,7 +364,7 @@ class History:
         )
         try:
             came = since(before, self.archive, now.next_id)
-            state = given_up_in(append(given_up_in(kept, now), came, self._meter)[0], now)
+            state = given_up_in(append(given_up_in(kept, now), came, self._meter, first=kept.next_id)[0], now)
         except ProviderFormatError as error:
             raise ConversationError(f"what came since cannot follow what was there: {error}") from error
         changed = sorted({pin.unit for pin in now.pins if pin.by == USER} & _less_whole(state, now))
@@ -379,10 +391,12 @@ class History:
                 "the newest message holds late results of several; it cannot be taken back"
             )
 
+        original = self.archive.original(item.id)
+
         def is_popped(id: int) -> bool:
             return id == item.id or self.archive.is_popped(id)
 
-        left = without_facts(without(self._state, item, self._meter), is_popped, self._meter)
+        left = without_facts(without(self._state, item, self._meter, original), is_popped, self._meter)
         return Step("pop", left, popped=item.id)
 
     def clearing(self) -> Step:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from ctxkit.config_error import nearest
+from ctxkit.containing import is_callers, said
 from ctxkit.core.facts import Fact, Speaker, unfit_field
 from ctxkit.errors import ConfigError, UnknownPluginError
-from ctxkit.models.containing import is_callers
 from ctxkit.secrets import secrets_in
 from ctxkit.showing import shown
 
@@ -96,7 +96,7 @@ def _loaded() -> _Loaded:
                 raise
             if manager.has_plugin(point.name):
                 manager.unregister(name=point.name)
-            loaded.broken.append((point.name, _said(error)))
+            loaded.broken.append((point.name, said(error)))
     return loaded
 
 
@@ -256,7 +256,7 @@ class Called:
             except BaseException as error:
                 if is_callers(error):
                     raise
-                failures.append((f"observer {implementation.plugin_name}", _said(error)))
+                failures.append((f"observer {implementation.plugin_name}", said(error)))
         return failures
 
     def _guarded(self, by: str, call: Callable[[], Any]) -> Any:
@@ -266,7 +266,7 @@ class Called:
         except BaseException as error:
             if is_callers(error):
                 raise
-            self.failures[by] = _said(error)
+            self.failures[by] = said(error)
             return None
 
 
@@ -288,13 +288,3 @@ def _shown(value: object) -> str:
     if type(value) is tuple:
         return f"a tuple of {', '.join(type(each).__name__ for each in value[:5]) or 'nothing'}"
     return shown(value, 80)
-
-
-def _said(error: BaseException) -> str:
-    """An error for people, whatever its class makes of that."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except BaseException as wordless:
-        if is_callers(wordless):
-            raise
-        return f"{type(error).__name__}, without words"

@@ -7,12 +7,12 @@ import inspect
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ctxkit.core.kernel import nobody
+from ctxkit.core.items import Item
 from ctxkit.core.view import View
 from ctxkit.errors import PlanError
 from ctxkit.models.models import Models
@@ -35,7 +35,7 @@ async def plan_in_process(strategy: CompressionStrategy, view: View, services: S
     ours, theirs = context.Pipe(duplex=False)
     bare = replace(services, original=_unreachable, models=Models())
     there = {item.id: view.original(item) for item in view.state.items}
-    setting = replace(view.setting, original=there.__getitem__, taken=_never_taken, writer=nobody)
+    setting = replace(view.setting, original=there.__getitem__, taken=_never_taken, arrived=_not_there)
     shown = replace(view, setting=setting, past=tuple(view.past))
     process = context.Process(target=_work, args=(theirs, strategy, shown, bare), daemon=True)
     process.start()
@@ -82,6 +82,10 @@ async def _awaited(made: Any) -> Any:
 
 def _never_taken(handle: str, ids: tuple[range, ...]) -> bool:
     return False
+
+
+def _not_there(ids: Iterable[int]) -> list[Item]:
+    raise PlanError("what a summary stands for cannot be read from an isolated process")
 
 
 def _unreachable(handle: str) -> list[Any]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from enum import Enum
 from math import isfinite
 from typing import Any
 
+from ctxkit.containing import said
 from ctxkit.errors import ProviderFormatError
+from ctxkit.showing import shown
 
 __all__ = ["MAX_DEPTH", "copied", "json_text", "taken_in"]
 
@@ -22,10 +25,11 @@ LONGEST_PATH = 200
 
 
 def taken_in(value: Any, *, format: str, path: str = "") -> Any:
-    """A copy of a payload as plain JSON: SDK objects inside it are dumped, tuples become lists.
+    """A copy of a payload as plain JSON: SDK objects inside it are dumped, tuples become lists, members of enumerations
+    their values; texts, numbers, lists and tables of classes of their own become plain ones.
 
     Raises:
-        ProviderFormatError: something in it is no JSON, or it is nested too deeply; with the path to it.
+        ProviderFormatError: something in it is no JSON, cannot be read, or is nested too deeply; with the path to it.
     """
     try:
         return _taken(value, 0)
@@ -49,18 +53,46 @@ def _taken(value: Any, depth: int) -> Any:
         return value
     if depth > MAX_DEPTH:
         raise _NoJson(f"nested more than {MAX_DEPTH} levels deep")
-    if isinstance(value, dict):
-        return {_key(key): _inside(each, depth, key) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if kind is dict:
+        pairs = ((_key(key), each) for key, each in value.items())
+        return {key: _inside(each, depth, key) for key, each in pairs}
+    if kind is list or kind is tuple:
         return [_inside(each, depth, at) for at, each in enumerate(value)]
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, int | float):
+    if kind is int or kind is float:
         return _number(value)
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return _taken(dump(mode="json", by_alias=True, exclude_unset=True), depth)
-    raise _NoJson(f"{kind.__name__} is not a JSON value")
+    plain = _plain(value)
+    return _taken(plain, depth if type(plain) in _CONTAINERS else depth + 1)
+
+
+_CONTAINERS = (dict, list)
+
+
+def _plain(value: Any) -> Any:
+    """What a value of another class stands for: JSON of Python's own classes, but for what an enumeration has."""
+    name = type(value).__name__
+    try:
+        if isinstance(value, type):
+            raise _NoJson(f"the class {value.__name__} is not a JSON value")
+        if isinstance(value, Enum):
+            return value.value
+        if isinstance(value, dict):
+            return dict(value.items())
+        if isinstance(value, list | tuple):
+            return list(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, int):
+            return int.__int__(value)
+        if isinstance(value, float):
+            return float.__float__(value)
+        dump = getattr(value, "model_dump", None)
+        if callable(dump):
+            return dump(mode="json", by_alias=True, exclude_unset=True)
+    except _NoJson:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary to others' classes
+        raise _NoJson(f"{name} cannot be written as JSON: {said(error)}") from None
+    raise _NoJson(f"{name} is not a JSON value")
 
 
 def _inside(value: Any, depth: int, step: str | int) -> Any:
@@ -74,9 +106,11 @@ def _inside(value: Any, depth: int, step: str | int) -> Any:
 
 
 def _key(key: Any) -> str:
-    if not isinstance(key, str):
-        raise _NoJson(f"the key {key!r:.60} is not a string")
-    return key
+    if type(key) is str:
+        return key
+    if not issubclass(type(key), str):
+        raise _NoJson(f"the key {shown(key, 60)} is not a string")
+    return str.__str__(key)
 
 
 def _number(value: int | float) -> int | float:

@@ -15,7 +15,7 @@ from ctxkit.core.facts import USER, Fact, active_facts
 from ctxkit.core.provider import Entry
 from ctxkit.engine import Outcome, run_sync
 from ctxkit.explain import Explanation, explain
-from ctxkit.history import Snapshot, Step
+from ctxkit.history import Added, Snapshot, Step
 from ctxkit.models.question import Ask
 from ctxkit.preparation import Done, Preparation, Request
 from ctxkit.providers import FormatName
@@ -106,10 +106,10 @@ class ContextManager:
         place: str = "",
         said_at: datetime | None = None,
     ) -> None:
-        """Add what was said: one message or a list of them, as dicts or as the SDK's own objects.
+        """Add what is new: one message or a list of them, as dicts or as the SDK's own objects.
 
         Args:
-            messages: a message, a whole SDK response, or a list of these. They are copied.
+            messages: a message, a whole response (as the SDK's object or its JSON), or a list of these. They are copied.
             system: system text that stands beside the messages; it replaces what was there.
             region: the budget region they are accounted to, instead of the one they belong to by what they are:
                 a name of your own, "recent", "summary" or "tool_results".
@@ -120,14 +120,20 @@ class ContextManager:
             said_at: when, to the minute, in the clock of whoever reads it.
 
         Raises:
-            ProviderFormatError: something is not of the format, or broken; nothing of this call is added.
+            ProviderFormatError: something is not of the format, or broken, or the list begins with all that was added so
+                far (two messages at least); nothing of this call is added. Its `path` counts in the list that was given
+                here, a whole response as the entries that it holds.
             ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, or an author or a place
                 that is no text of one line.
         """
         added = self._preparation.added(
             messages, system, region, waiting, author=author, place=place, said_at=said_at
         )
-        self._history.do(lambda: self._history.adding(added))
+        self._history.do(lambda: self._adding(added))
+
+    def _adding(self, added: Added) -> Step:
+        self._history.refuse_repeated(added.entries)
+        return self._history.adding(added)
 
     def remember(self, key: str, value: str, *, confidence: float = 1.0, subject: str = "") -> None:
         """Keep a fact for good: it is in every request from now on, whatever is compacted.

@@ -26,7 +26,7 @@ from ctxkit.hooks import Called, chosen
 from ctxkit.jsons import copied, taken_in
 from ctxkit.models.models import Models
 from ctxkit.models.question import Ask
-from ctxkit.presets import find_preset
+from ctxkit.presets import find_preset, unknown
 from ctxkit.providers import FORMATS, FormatName, provider
 from ctxkit.providers.foreign import refuse_other_vendor
 from ctxkit.registry import strategy_of
@@ -138,11 +138,13 @@ class Preparation:
         policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
         meter = Meter(self.provider, self.counter.count)
         self.history = History(meter, reasoning=policy, repair=repair)
+        if model is not None and known is None and counter is None and not self.counter.exact:
+            self.history.announce(f"{unknown(model)}; its tokens are estimated")
         self.models = Models(ask)
         self.services = Services(
             self.history.original, strict=strict, models=self.models, hooks=self.hooks, model=model
         )
-        self.strategy = strategy_of(strategy)
+        self.strategy = self._usable(strategy)
         self.triggers = Triggers(self.history)
         self.last: Telling | None = None
         self.usage = UsageRatio()
@@ -152,6 +154,17 @@ class Preparation:
         if given is not None:
             return checked(given, "counter")
         return (self.hooks.counter_for(model) if model else None) or counter_for(model)
+
+    def _usable(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> CompressionStrategy:
+        """The strategy that is meant, if there is a model for one that does nothing without."""
+        found = strategy_of(strategy)
+        named = getattr(found, "model", None) is not None or self.models.has_function
+        if found.kind == "summarize" and not named:
+            raise ConfigError(
+                "summarize asks a model: name one (`model` of the strategy), or give ContextManager a function (`ask`)",
+                path="strategy",
+            )
+        return found
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Preparation:
@@ -179,7 +192,7 @@ class Preparation:
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
-        self.strategy = strategy_of(strategy)
+        self.strategy = self._usable(strategy)
         self.triggers.reset()
         self.services.disabled.clear()
 
@@ -220,12 +233,12 @@ class Preparation:
         calls = (waiting,) if isinstance(waiting, str) else tuple(waiting)
         if not all(isinstance(each, str) for each in calls):
             raise ConfigError("waiting holds ids of calls, which are texts", path="waiting")
-        name = self.provider.name
+        name, field = self.provider.name, self.provider.field
         given = messages if isinstance(messages, list | tuple) else [messages]
         for message in given:
             refuse_other_vendor(message, name)
         dumped = (entry for message in given for entry in self._dumped(message))
-        entries = [taken_in(entry, format=name, path=f"messages[{at}]") for at, entry in enumerate(dumped)]
+        entries = [taken_in(entry, format=name, path=f"{field}[{at}]") for at, entry in enumerate(dumped)]
         if system is not None and name == "openai-chat":
             for at, entry in enumerate(entries):
                 self.provider.shape(entry, index=at)  # one of another format is told as that
@@ -238,10 +251,10 @@ class Preparation:
         return Added(entries, beside, region, calls, writer)
 
     def _dumped(self, message: object) -> list[Entry]:
-        """The entries of a message. An answer that a model gave, as the SDK's object, is mended where no provider takes
-        it back: one without content goes, an empty list of calls too; the next report says so."""
+        """The entries of a message. An answer that a model gave, as the SDK's object or a whole response, is mended where
+        no provider takes it back: one without content goes, an empty list of calls too; the next report says so."""
         entries = self.provider.dump(message)
-        if isinstance(message, Mapping):
+        if any(entry is message for entry in entries):
             return entries
         whole, repairs = mended(entries, self.provider)
         for each in repairs:

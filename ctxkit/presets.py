@@ -15,7 +15,7 @@ from types import MappingProxyType
 from ctxkit.errors import ConfigError
 from ctxkit.tokens.names import bare_name
 
-__all__ = ["Preset", "find_preset", "headroom", "preset", "presets"]
+__all__ = ["Preset", "find_preset", "headroom", "preset", "presets", "unknown"]
 
 _NOT_THIS_MODEL = re.compile(r"[^-@:_]|-[1-9][0-9]?(?![0-9])")
 """How what follows a name begins if it makes it another model: "gpt-5" and "gpt-5.1", "claude-opus-5" and "-5-5"."""
@@ -75,6 +75,12 @@ def find_preset(model: str) -> Preset | None:
     known = presets()
     fits = (known[end] for end in sorted(known, key=len, reverse=True) if name.startswith(end))
     return next((each for each in fits if not _NOT_THIS_MODEL.match(name, len(each.model))), None)
+
+
+def unknown(model: str) -> str:
+    """What is said of a model that has no preset: the name that it is a slip of, if it is like one."""
+    near = difflib.get_close_matches(bare_name(model), presets(), n=1, cutoff=0.75)
+    return f"no preset for the model {model!r:.80}{f' (did you mean {near[0]}?)' if near else ''}"
 
 
 @cache

@@ -12,6 +12,7 @@ from pydantic import PlainValidator, SerializeAsAny, ValidationError, WithJsonSc
 
 from ctxkit.config_error import brief, config_error, nearest
 from ctxkit.config_tree import check_tree
+from ctxkit.containing import is_callers, said
 from ctxkit.errors import ConfigError, UnknownPluginError
 from ctxkit.strategy import CompressionStrategy
 
@@ -68,7 +69,7 @@ def _described(point: EntryPoint) -> Installed:
         found = strategy_class(point.name)
     except ConfigError as error:
         return Installed(point.name, origin, version, "", str(error))
-    lines = (found.__doc__ or "").strip().splitlines()
+    lines = found.__doc__.strip().splitlines() if isinstance(found.__doc__, str) else []
     return Installed(point.name, origin, version, lines[0] if lines else "")
 
 
@@ -88,19 +89,21 @@ def strategy_class(kind: str, path: str = "") -> type[CompressionStrategy]:
         raise UnknownPluginError(message, name=kind, installed=tuple(points), path=path)
     try:
         found = points[kind].load()
-    except Exception as error:  # the boundary to plugins: one that fails to import breaks only itself
+    except BaseException as error:  # the boundary to plugins: one that fails to import breaks only itself
+        if is_callers(error):
+            raise
         raise ConfigError(
-            f"strategy {kind!r} ({points[kind].value}) cannot be imported: {type(error).__name__}: {error}",
-            path=path,
+            f"strategy {kind!r} ({points[kind].value}) cannot be imported: {said(error)}", path=path
         ) from error
     if not (isinstance(found, type) and issubclass(found, CompressionStrategy)):
         raise ConfigError(
             f"strategy {kind!r} ({points[kind].value}) is no CompressionStrategy class", path=path
         )
     own = found.model_fields["kind"].default
-    if own != kind:
+    if not isinstance(own, str) or own != kind:
         raise ConfigError(
-            f"the entry point is named {kind!r}, and the kind of {points[kind].value} is {own!r}: they are to be the same",
+            f"the entry point is named {kind!r}, and the kind of {points[kind].value} is {brief(own)}: they are to be "
+            "the same",
             path=path,
         )
     return found
@@ -124,7 +127,14 @@ def strategy_of(
     check_tree(value, path=path)
     table = {"kind": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping):
-        raise ConfigError(f"a strategy is a kind name or a table with `kind`, not {brief(value)}", path=path)
+        several = (
+            "; steps in a row are {'kind': 'hybrid', 'steps': [...]}"
+            if isinstance(table, list | tuple)
+            else ""
+        )
+        raise ConfigError(
+            f"a strategy is a kind name or a table with `kind`, not {brief(value)}{several}", path=path
+        )
     model = strategy_class(*_kind_in(table, path if table is not value else f"{path}.kind".strip(".")))
     try:
         return model.model_validate(dict(table))
@@ -137,6 +147,8 @@ def _kind_in(table: Mapping[str, Any], path: str) -> tuple[str, str]:
     if isinstance(kind, str):
         return kind, path
     found = f"found {brief(kind)}" if "kind" in table else "it is missing"
+    if "kind" not in table and "steps" in table:
+        found += "; steps in a row are of kind 'hybrid'"
     raise ConfigError(
         f"has to name an installed strategy; {found} (installed: {', '.join(_entry_points())})", path=path
     )

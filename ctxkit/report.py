@@ -127,9 +127,9 @@ class Report(_Told):
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        """The report in a few lines, for a log."""
+        """The report in a few lines, for a log; the first says whether tokens are estimated."""
         limit = f" of {self.limit:,}" if self.limit < NO_LIMIT else ""
-        size = f"{self.tokens_before:,} -> {self.tokens_after:,}{limit} tokens"
+        size = f"{self.tokens_before:,} -> {self.tokens_after:,}{limit} tokens{'' if self.exact else ' (estimated)'}"
         lines = [f"{self.format}: {size}; {self.trigger}"]
         for edit in self.edits:
             saved = f", {edit.tokens_before:,} -> {edit.tokens_after:,} {edit.handle}" if edit.handle else ""
@@ -145,7 +145,9 @@ def _line(call: ModelCallReport) -> str:
     if call.reused:
         return f"  asked before: {call.model}, at no further cost"
     wrong = f", {call.error}" if call.error else ""
-    return f"  asked: {call.model}, {call.input_tokens:,} + {call.output_tokens:,} tokens{wrong}"
+    counts = f"{call.input_tokens:,} + {call.output_tokens:,} tokens"
+    told = call.input_tokens or call.output_tokens
+    return f"  asked: {call.model}, {counts if told else 'tokens not told'}{wrong}"
 
 
 def told(applied: Applied) -> EditReport:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 
+from ctxkit.containing import caught, is_callers, said, words_of
 from ctxkit.core.edits import Failure, Plan, Replace
 from ctxkit.core.facts import USER
 from ctxkit.core.provider import Entry
@@ -19,7 +20,6 @@ from ctxkit.core.view import View
 from ctxkit.errors import ModelCallError, PlanRejected, StrategyError
 from ctxkit.hooks import Called
 from ctxkit.jsons import copied
-from ctxkit.models.containing import caught, is_callers
 from ctxkit.models.models import Models
 from ctxkit.secrets import masked
 
@@ -109,23 +109,16 @@ async def advance(strategy: CompressionStrategy, view: View, services: Services)
     Raises:
         StrategyError: the step failed and `services.strict` is set.
     """
-    kind, request = strategy.kind, ""
+    kind = strategy.kind
     if kind in services.disabled:
         return Plan.failed(kind, services.disabled[kind]), view
     try:
         plan = _without_secrets(await _planned(strategy, view, services), services.hooks).signed(kind)
         return plan, view.after(plan)
-    except PlanRejected as error:
-        failed: BaseException = error
-        why = f"its plan was rolled back: {error}"
-    except TooSlow as error:
-        failed, why = error, f"it took longer than {strategy.timeout_s:g} s"
-    except ModelCallError as error:
-        failed, why, request = error, str(error), "" if error.transient else error.request
     except BaseException as error:  # the boundary to plugins, which may raise anything
         if _is_ours(error, services):
             raise
-        failed, why = error, f"it raised {type(error).__name__}: {_said(error)}"
+        failed, (why, request) = error, _told(error, strategy)
     if services.strict:
         raise StrategyError(f"strategy {kind!r}: {why}", kind=kind) from failed
     return Plan.failed(kind, why, request=request), view
@@ -147,12 +140,15 @@ def _without_secrets(plan: Plan, hooks: Called) -> Plan:
     return Plan(stages, plan.failures)
 
 
-def _said(error: BaseException) -> str:
-    """The text of an error, whatever its class makes of it."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the boundary to plugins
-        return "(without words)"
+def _told(error: BaseException, strategy: CompressionStrategy) -> tuple[str, str]:
+    """Why a step failed, and the digest of the request to a model that must not be sent again for it, if there is one."""
+    if isinstance(error, PlanRejected):
+        return f"its plan was rolled back: {words_of(error)}", ""
+    if isinstance(error, TooSlow) and strategy.timeout_s is not None:
+        return f"it took longer than {strategy.timeout_s:g} s", ""
+    if type(error) is ModelCallError:
+        return words_of(error), "" if error.transient else error.request
+    return f"it raised {said(error)}", ""
 
 
 class TooSlow(Exception):
@@ -203,8 +199,12 @@ _OURS = "ctxkit.strategies."
 def _copied(view: View) -> View:
     """The view with entries of its own: whoever changes them in place changes nothing else."""
     items = tuple(replace(item, raw=copied(item.raw)) for item in view.state.items)
-    original = view.setting.original
-    setting = replace(view.setting, original=lambda id: copied(original(id)))
+    original, arrived = view.setting.original, view.setting.arrived
+    setting = replace(
+        view.setting,
+        original=lambda id: copied(original(id)),
+        arrived=lambda ids: [replace(item, raw=copied(item.raw)) for item in arrived(ids)],
+    )
     state = replace(view.state, items=items, system=copied(view.state.system), ledger=dict(view.state.ledger))
     return replace(view, state=state, setting=setting)
 
@@ -214,8 +214,13 @@ def _checked(made: Any) -> Plan:
         raise TypeError(f"plan() returned {type(made).__name__}, not a Plan")
     if not all(isinstance(stage, tuple) for stage in made.stages):
         raise TypeError("plan() returned a Plan whose stages are no tuples of edits; use Plan.of")
-    if not all(isinstance(failure, Failure) for failure in made.failures):
-        raise TypeError("plan() returned a Plan whose failures are no Failure; use Plan.failed")
+    if not all(map(_is_failure, made.failures)):
+        raise TypeError("plan() returned a Plan whose failures are no Failure of texts; use Plan.failed")
     if any(getattr(edit, "by", "") == USER for edit in made.edits):
         raise PlanRejected([f"only users sign edits with by={USER!r}"])
     return made
+
+
+def _is_failure(made: Any) -> bool:
+    texts = (made.by, made.why, made.request) if type(made) is Failure else (None,)
+    return all(type(text) is str for text in texts) and type(made.note) is bool

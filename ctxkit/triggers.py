@@ -27,7 +27,7 @@ ASKED = Selected("asked for", True)
 AS_BEFORE = "none: held back, for the same reason as before"
 """What a request is told after the one that was told the reason."""
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d[\d,]*")
 
 
 def by_tokens(view: View, selected: Selected) -> bool:
@@ -55,7 +55,7 @@ class Triggers:
         with self._lock:
             trigger = due(view, last_turn=next(self._turns(), 0))
             if not trigger:
-                return Selected("none: under every trigger", False)
+                return Selected("nothing to do: below every trigger", False)
             instead = "" if view.tokens > view.budget.limit else self._held_back(view)
             if not instead:
                 self._said = ("", 0)
@@ -77,7 +77,7 @@ class Triggers:
         if self._history.redoable:
             return "the last compaction was undone"
         if view.tokens <= self._retry_above:
-            later = f"is tried again above {self._retry_above} tokens"
+            later = f"is tried again above {self._retry_above:,} tokens"
             return f"the last one was not worth taking and {later}"
         failed = self._failed()
         if len(failed) >= FAILURES and view.state.turn - failed[0] < budget.per_turns:
@@ -88,7 +88,9 @@ class Triggers:
                 f"there were {lately} in {budget.per_turns} turns; the next one is when the limit is reached"
             )
         if view.tokens > budget.start and view.shrinkable < budget.least_gain:
-            return f"what may shrink has {view.shrinkable} tokens, less than min_gain = {budget.least_gain}"
+            return (
+                f"what may shrink has {view.shrinkable:,} tokens, less than min_gain = {budget.least_gain:,}"
+            )
         return ""
 
     def _turns(self) -> Iterator[int]:
@@ -96,12 +98,13 @@ class Triggers:
         return (past.turn for past, taken in self._past() if taken)
 
     def _failed(self) -> list[int]:
-        """The turns of the attempts that failed since the last compaction, the newest first."""
+        """The turns of the attempts in which a step failed since the last compaction, the newest first; one that notes
+        what it had no room for has not failed."""
         failed = []
         for past, taken in self._past():
             if taken or past is self._forgiven:
                 break
-            failed += [past.turn] if past.failures else []
+            failed += [past.turn] if any(not each.note for each in past.failures) else []
         return failed
 
     def _past(self) -> Iterator[tuple[Past, bool]]:

@@ -269,6 +269,54 @@ def test_a_context_manager_reads_a_config_file(tmp_path: Path) -> None:
         ),
         ({"model": "gpt-nine", "budget": {}}, "model", "no preset for the model 'gpt-nine'"),
         ({"budget": {}}, "budget", "missing; give its `window` and `reply`, or a `model`"),
+        (
+            {"budget": {"window": 9, "max_tokens": 9}},
+            "budget.max_tokens",
+            "unknown key; did you mean window (input and reply together) or reply?",
+        ),
+        (
+            {"budget": {"window": 9, "regions": {"system": "10%"}}},
+            "budget.regions.system",
+            "should be tokens such as 500, a share such as 0.1, or a table, found '10%'",
+        ),
+        *(
+            (
+                {"budget": {"window": 9, name: 0.8}},
+                f"budget.{name}",
+                "is given in tokens, not as a share (0.8)",
+            )
+            for name in ("window", "reply", "compact_at", "aim_for", "min_gain")
+        ),
+        (
+            {"strategy": ["drop-media", "drop-oldest"]},
+            "strategy",
+            "not ['drop-media', 'drop-oldest']; steps in a row are {'kind': 'hybrid', 'steps': [...]}",
+        ),
+        (
+            {"strategy": {"steps": ["drop-oldest"]}},
+            "strategy.kind",
+            "it is missing; steps in a row are of kind 'hybrid'",
+        ),
+        (
+            {"strategy": {"kind": "summarize", "model": {"name": "a", "base_url": "localhost:80"}}},
+            "strategy.model.base_url",
+            "should begin with http:// or https://, found 'localhost:80'",
+        ),
+        *(
+            (
+                settings,
+                path,
+                "unknown key; a key never stands in a config: put it into an environment variable",
+            )
+            for settings, path in (
+                ({"api_key": "sk-1"}, "api_key"),
+                ({"strategy": {"kind": "summarize", "api_key": "sk-1"}}, "strategy.api_key"),
+                (
+                    {"strategy": {"kind": "summarize", "model": {"name": "a", "api_key": "sk-1"}}},
+                    "strategy.model.api_key",
+                ),
+            )
+        ),
     ],
 )
 def test_errors_say_where_and_what(change: dict[str, Any], path: str, said: str) -> None:
@@ -443,6 +491,15 @@ def test_an_unknown_kind_keeps_its_type_and_names(tmp_path: Path) -> None:
     assert caught.value.name == "nope"
     assert "drop-oldest" in caught.value.installed
     assert caught.value.path == "strategy.kind"
+
+
+def test_summarize_alone_may_be_given_its_function_when_the_manager_is_made(tmp_path: Path) -> None:
+    file = _file(tmp_path, "a.json", json.dumps({**PLAIN, "strategy": "summarize"}))
+    assert load(file).strategy.kind == "summarize"
+    assert ContextManager.from_config(file, ask=str).strategy.kind == "summarize"
+    with pytest.raises(ConfigError, match="summarize asks a model: name one") as caught:
+        ContextManager.from_config(file)
+    assert caught.value.path == "strategy"
 
 
 @pytest.mark.parametrize(

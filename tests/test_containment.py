@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,10 @@ from ctxkit import (
     Drop,
     Edit,
     Fact,
+    ModelCallError,
     Pin,
     Plan,
+    PlanRejected,
     ProviderFormatError,
     Remember,
     Replace,
@@ -33,7 +36,9 @@ from ctxkit import (
     Unpin,
     View,
 )
+from ctxkit.core.edits import Failure
 from ctxkit.core.marks import marked
+from ctxkit.strategy import TooSlow
 
 
 class Scripted(CompressionStrategy):
@@ -74,6 +79,7 @@ def test_entries_changed_in_place_are_changed_for_the_plugin_alone() -> None:
         for item in view.state.items:
             item.raw["content"] = "HACKED"
             view.original(item)["content"] = "HACKED"
+            view.setting.arrived((item.id,))[0].raw["content"] = "HACKED"
         return Plan()
 
     context = manager(vandal)
@@ -531,16 +537,110 @@ def test_a_hybrid_does_not_go_on_when_it_is_asked_again(kinds: tuple[int, ...]) 
     assert context.prepare_sync().messages == once
 
 
-def test_words_that_an_error_cannot_say_do_not_matter() -> None:
-    class Mute(Exception):
+@pytest.mark.parametrize(
+    "kind", [Exception, PlanRejected, ModelCallError, TooSlow], ids=lambda kind: kind.__name__
+)
+@pytest.mark.parametrize("wordless", [ValueError("no words"), SystemExit("out"), GeneratorExit()], ids=repr)
+def test_words_that_an_error_cannot_say_do_not_matter(kind: type[Exception], wordless: BaseException) -> None:
+    class Mute(kind):  # type: ignore[misc,valid-type]
+        def __init__(self) -> None:
+            """Has none of what errors of its kind have."""
+
         def __str__(self) -> str:
-            raise ValueError("no words")
+            raise wordless
 
     def raises(view: View) -> Plan:
         raise Mute
 
-    assert "Mute" in manager(raises).compact().failures[0].why
-    assert "no Failure" in manager(lambda view: Plan(failures=("x",))).compact().failures[0].why  # type: ignore[arg-type]
+    context = manager(raises)
+    assert [each.by for each in context.compact().failures] == ["scripted"]
+    assert len(context.prepare_sync().messages) == 9
+
+
+class Loud(str):
+    """A text that leaves when it is shown."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        raise SystemExit("out")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        "x",
+        Failure(5, "why"),  # type: ignore[arg-type]
+        Failure("by", None),  # type: ignore[arg-type]
+        Failure("by", "why", b"request"),  # type: ignore[arg-type]
+        Failure("by", "why", note="yes"),  # type: ignore[arg-type]
+        Failure(Loud("by"), "why"),
+        Failure("by", Loud("why")),
+    ],
+    ids=repr,
+)
+def test_what_is_no_failure_of_texts_is_told(failure: Any) -> None:
+    failures = manager(lambda view: Plan(failures=(failure,))).compact().failures
+    assert [each.by for each in failures] == ["scripted"]
+    assert "no Failure of texts" in failures[0].why
+
+
+@pytest.mark.parametrize("asked", ["compact", "preview", "prepare_sync"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+def test_a_plan_that_asks_for_a_compaction_of_its_own_conversation_fails(asked: str, is_async: bool) -> None:
+    """It would ask for itself without end, one thread a time."""
+    plans = 0
+
+    def asks(view: View) -> Plan:
+        nonlocal plans
+        plans += 1
+        getattr(context, asked)()
+        return Plan.of(Drop((0, 1)))
+
+    async def asks_later(view: View) -> Plan:
+        return asks(view)
+
+    context = manager(asks_later if is_async else asks, window=500)
+    [failure] = context.compact().failures
+    assert plans == 1
+    assert failure.by == "scripted"
+    assert "it raised ConversationError: a compaction of this conversation is being planned" in failure.why
+
+
+def test_nor_may_a_plan_ask_for_one_by_way_of_another_conversation() -> None:
+    seen = []
+
+    def asks(view: View) -> Plan:
+        seen.append(other.compact().failures)
+        return Plan.of(Drop((0, 1)))
+
+    context = manager(asks)
+    other = manager(lambda view: context.compact() and Plan())
+    assert context.compact().compacted
+    [[failure]] = seen
+    assert "a compaction of this conversation is being planned" in failure.why
+
+
+def test_what_a_plan_started_may_ask_for_one_when_the_plan_is_made() -> None:
+    async def run() -> bool:
+        started: list[asyncio.Task[bool]] = []
+        planned = asyncio.Event()
+
+        async def later() -> bool:
+            await planned.wait()
+            return context.compact().compacted
+
+        async def plan(view: View) -> Plan:
+            if not started:
+                started.append(asyncio.create_task(later()))
+            return Plan.of(Drop(tuple(unit.id for unit in view.free()[:2])))
+
+        context = manager(plan, window=560)
+        assert (await context.prepare()).report.compacted
+        planned.set()
+        return await started[0]
+
+    assert asyncio.run(run())
 
 
 def test_what_an_attempt_named_is_named_again_when_it_goes() -> None:

@@ -399,6 +399,179 @@ def test_a_budget_that_cannot_be_met_names_what_is_fixed() -> None:
     assert len(context.explain()) == 8
 
 
+TOOL_STEP: dict[str, list[dict[str, Any]]] = {
+    "openai-chat": [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "42"},
+    ],
+    "openai-responses": [
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "42"},
+    ],
+    "anthropic": [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "42"}]},
+    ],
+    "gemini": [
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"x": 42}}}]},
+    ],
+}
+
+
+def _loop(format: str) -> list[dict[str, Any]]:
+    """What a loop of somebody's own has in its list."""
+    return [HELLO[format], *TOOL_STEP[format], said_in(format, "assistant", "It is 42.")]
+
+
+def said_in(format: str, role: str, text: str) -> dict[str, Any]:
+    if format == "gemini":
+        return {"role": "model" if role == "assistant" else role, "parts": [{"text": text}]}
+    return {"role": role, "content": text}
+
+
+@pytest.mark.parametrize("strategy", ["drop-oldest", "extractive-summary"])
+@pytest.mark.parametrize("format", list(TOOL_STEP))
+def test_a_list_that_begins_with_all_that_was_added_is_refused(format: Any, strategy: str) -> None:
+    context = ContextManager(format, Budget(window=4_000, context_limit=2), strategy)
+    whole = _loop(format)
+    context.add(whole)
+    for turn in range(5):  # compacted, in the end
+        more = [said_in(format, "user", f"question {turn}"), said_in(format, "assistant", f"answer {turn}")]
+        before = context.explain()
+        with pytest.raises(ProviderFormatError) as raised:
+            context.add([*whole, *more])
+        field = provider(format).field
+        assert raised.value.path == f"{field}[:{len(whole)}]"
+        assert f"add only what is new: {field}[{len(whole)}:]" in str(raised.value)
+        assert context.explain() == before
+        context.add(more)
+        whole += more
+        context.prepare_sync()
+    assert context.report is not None
+    assert context.report.compactions > 0
+    with pytest.raises(ProviderFormatError, match="were added already"):
+        context.add(whole)
+    assert len(context.explain()) == len(whole)
+
+
+def test_what_is_said_once_more_is_added() -> None:
+    context = manager(window=4_000)
+    for _ in range(3):
+        context.add({"role": "user", "content": "hi"})
+    context.add([{"role": "user", "content": "hi"}] * 2)
+    assert len(context.explain()) == 5
+    pair = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello!"}]
+    context = manager(window=4_000)
+    for _ in range(3):
+        context.add(pair)
+    assert len(context.explain()) == 6
+    context.add([*pair, *said(2)])  # no more than a part of the history
+    assert len(context.explain()) == 12
+
+
+def test_a_list_that_differs_from_the_history_anywhere_is_added() -> None:
+    context = manager(window=4_000)
+    context.add(said(2))
+    context.add([*said(2)[:3], {"role": "assistant", "content": "another"}, said(1)[0]])
+    assert len(context.explain()) == 9
+
+
+class Counting(dict[str, Any]):
+    """A message that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counting.compared += 1
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_no_more_is_compared_than_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = manager(window=90_000)
+    history = context._history
+    monkeypatch.setattr(
+        history.archive, "original", lambda id, read=history.archive.original: Counting(read(id))
+    )
+    context.add(said(100))
+    for added, most in ((said(99), 0), ([{"role": "user", "content": "x"}] * 300, 1)):
+        Counting.compared = 0
+        history.refuse_repeated(added)
+        assert Counting.compared <= most
+
+
+@pytest.mark.parametrize("started", [False, True], ids=["at first", "later"])
+@pytest.mark.parametrize("format", list(TOOL_STEP))
+def test_errors_count_in_the_list_that_was_given(format: Any, started: bool) -> None:
+    hello, (call, result), field = HELLO[format], TOOL_STEP[format], provider(format).field
+    wrong = {
+        "no message": {"role": "alien", "content": "x", "parts": []},
+        "no JSON": {**hello, "extra": object()},
+        "answers nothing": result,
+    }
+    for bad in wrong.values():
+        context = ContextManager(format, Budget(window=4_000), OLDEST)
+        if started:
+            context.add([hello, call, result, said_in(format, "assistant", "42")])
+        with pytest.raises(ProviderFormatError) as raised:
+            context.add([hello, said_in(format, "assistant", "x"), bad])
+        assert raised.value.path.startswith(f"{field}[2]")
+    if format in ("openai-responses", "anthropic") and started:
+        with pytest.raises(ProviderFormatError, match="is used twice") as raised:
+            context.add([hello, call])
+        assert raised.value.path == f"{field}[1]"
+
+
+@pytest.mark.parametrize(
+    ("format", "entry", "where"),
+    [
+        ("anthropic", {"role": "system", "content": "Be brief."}, "stands beside the messages, as `system`"),
+        ("gemini", {"role": "system", "parts": [{"text": "x"}]}, "stands beside the contents, as `system`"),
+    ],
+)
+def test_system_text_in_the_list_is_told_where_it_belongs(
+    format: Any, entry: dict[str, Any], where: str
+) -> None:
+    context = ContextManager(format, Budget(window=4_000), OLDEST)
+
+    def sent() -> None:
+        context.add([entry, HELLO[format]])
+        context.prepare_sync()
+
+    with pytest.raises(ProviderFormatError, match=where):
+        sent()
+
+
+@pytest.mark.parametrize("entry", TOOL_STEP["openai-chat"])
+def test_what_is_chats_is_told_as_that_in_anthropic(entry: dict[str, Any]) -> None:
+    context = ContextManager("anthropic", Budget(window=4_000), OLDEST)
+    with pytest.raises(ProviderFormatError, match="looks like openai-chat"):
+        context.add(entry)
+    assert any("looks like openai-chat" in str(each) for each in provider("anthropic").violations([entry]))
+
+
+def test_a_pinned_message_says_what_holds_it() -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": TOOL_STEP["openai-chat"][0]["tool_calls"]}
+    context = manager(window=4_000)
+    context.add([{"role": "system", "content": "Be brief."}, *said(3), said(1)[0], call])
+    context.pin(1)
+    context.pin(3, until=9)
+    held = {each.position: (each.by, each.why) for each in context.explain() if each.fate == "pinned"}
+    assert held == {
+        0: ("", "system text"),
+        1: ("user", "until it is unpinned"),
+        3: ("user", "until turn 9"),
+        7: ("", "the newest of what the user said"),
+        8: ("", "its call waits for a result"),
+    }
+
+
 BROKEN: list[tuple[Any, str, list[dict[str, Any]]]] = [
     ("openai-chat", "C9", []),
     ("openai-responses", "shape", []),
@@ -586,7 +759,7 @@ def test_what_is_forgotten_is_told_to_the_model() -> None:
     context.prepare_sync()
     context.forget("allergy")
     context.add([said(1)[1], {"role": "user", "content": "and now?"}])
-    assert "allergy: (withdrawn)" in context.prepare_sync().messages[-2]["content"]
+    assert "allergy: (withdrawn " in context.prepare_sync().messages[-2]["content"]
     context.compact()
     assert "penicillin" not in str(context.prepare_sync().messages)
 

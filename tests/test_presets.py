@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.errors import ConfigError
-from ctxkit.presets import Preset, find_preset, headroom, preset, presets
+from ctxkit.presets import Preset, find_preset, headroom, preset, presets, unknown
 from ctxkit.tokens import counter_for
 
 
@@ -40,6 +40,24 @@ def test_another_model_is_not_taken_for_a_known_one(other: str) -> None:
 def test_unknown_model_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match="gpt-5-mini"):
         preset("gpt5-mini")
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [
+        ("gtp-5", "gpt-5"),
+        ("gpt5", "gpt-5"),
+        ("openai/gpt5-mini", "gpt-5-mini"),
+        ("claude-sonet-4-5", "claude-sonnet-4-5"),
+    ],
+)
+def test_a_slip_in_the_name_of_a_model_is_told(model: str, meant: str) -> None:
+    assert unknown(model) == f"no preset for the model {model!r} (did you mean {meant}?)"
+
+
+@pytest.mark.parametrize("model", ["nobody-1", "qwen3-32b", "llama-3.3-70b", "kimi-k2", "my-model"])
+def test_what_is_like_no_name_is_no_slip(model: str) -> None:
+    assert unknown(model) == f"no preset for the model {model!r}"
 
 
 def test_thinking_is_bound_from_fable_5_1_on() -> None:

@@ -60,6 +60,23 @@ class Good(CompressionStrategy):
         return Plan()
 """,
     "broken": "import a_module_that_is_not_there",
+    "leaving": "raise SystemExit('needs another package')",
+    "odd": """
+from typing import Any
+from ctxkit import CompressionStrategy, Plan
+
+class Odd(CompressionStrategy):
+    __doc__ = 5
+    kind: Any = object()
+    def plan(self, view, services):
+        return Plan()
+
+class Undescribed(CompressionStrategy):
+    __doc__ = 5
+    kind: str = "undescribed"
+    def plan(self, view, services):
+        return Plan()
+""",
     "observer": """
 from ctxkit import hook
 seen = []
@@ -99,7 +116,8 @@ def test_plugins_of_another_distribution(tmp_path: Path) -> None:
         "Metadata-Version: 2.1\nName: some-plugins\nVersion: 1.2\n", encoding="utf-8"
     )
     (info / "entry_points.txt").write_text(
-        "[ctxkit.strategies]\ngood = good:Good\nbroken = broken:Broken\n[ctxkit]\nobserver = observer\n",
+        "[ctxkit.strategies]\ngood = good:Good\nbroken = broken:Broken\nleaving = leaving:Leaving\nodd = odd:Odd\n"
+        "undescribed = odd:Undescribed\n[ctxkit]\nobserver = observer\n",
         encoding="utf-8",
     )
     done = subprocess.run(
@@ -114,6 +132,9 @@ def test_plugins_of_another_distribution(tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     assert told["errors"]["good"] == ""
     assert "a_module_that_is_not_there" in told["errors"]["broken"]
+    assert "cannot be imported: SystemExit: needs another package" in told["errors"]["leaving"]
+    assert "they are to be the same" in told["errors"]["odd"]
+    assert told["errors"]["undescribed"] == ""
     assert "a_module_that_is_not_there" in told["raised"]
     assert told["seen"] > 1
     assert {failure["by"] for failure in told["failures"]} == {"observer observer"}

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ctxkit import ContextManager, Report
 from ctxkit.report import EditReport, FailureReport, ModelCallReport, RegionReport
+from ctxkit.tokens import TiktokenCounter
 
 ODD = "é \ud800nuts \udfff 😀"
 """With lone surrogates: JSON can escape them, UTF-8 cannot hold them."""
@@ -77,3 +78,48 @@ def test_a_kept_sentence_with_a_lone_surrogate_is_told() -> None:
         context.add({"role": "user", "content": f"And on day {number}? " + "Tell me more. " * 20})
     told = context.prepare_sync().report
     assert r"\ud800nuts" in told.model_dump_json()
+
+
+ASKED = ModelCallReport(model="small", input_tokens=120, output_tokens=5)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (ASKED, "  asked: small, 120 + 5 tokens"),
+        (ModelCallReport(model="ask"), "  asked: ask, tokens not told"),
+        (ModelCallReport(model="ask", error="it refused"), "  asked: ask, tokens not told, it refused"),
+    ],
+)
+def test_a_call_says_what_was_counted_or_that_nobody_told(call: ModelCallReport, line: str) -> None:
+    assert line in str(report("x").model_copy(update={"model_calls": (call,)})).splitlines()
+
+
+def _told(model: str | None, **settings: Any) -> Report:
+    context = ContextManager("openai-chat", {"window": 8_000}, "drop-oldest", model=model, **settings)
+    context.add({"role": "user", "content": "Hello"})
+    first = context.prepare_sync().report
+    assert "no preset" not in str(context.prepare_sync().report)  # it is said once
+    return first
+
+
+def test_an_estimate_is_told_in_the_first_line_and_a_model_that_nobody_knows_in_another() -> None:
+    told = str(_told("gtp-5")).splitlines()
+    assert told[0].startswith("openai-chat: 6 -> 6 of 8,000 tokens (estimated); ")
+    assert told[1:] == [
+        "  also: no preset for the model 'gtp-5' (did you mean gpt-5?); its tokens are estimated"
+    ]
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-flash"])
+def test_a_known_model_whose_tokens_are_estimated_is_none_that_nobody_knows(model: str) -> None:
+    (told,) = str(_told(model)).splitlines()
+    assert " tokens (estimated); " in told
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"), [(None, {}), ("gpt-5", {}), ("gtp-5", {"counter": TiktokenCounter()})]
+)
+def test_what_is_counted_is_no_estimate(model: str | None, settings: dict[str, Any]) -> None:
+    (told,) = str(_told(model, **settings)).splitlines()
+    assert "estimated" not in told

@@ -61,7 +61,7 @@ def test_below_the_limit_there_are_at_most_so_many_compactions_in_so_many_turns(
 def test_why_a_compaction_waits_is_said_once_and_again_when_the_reason_is_another() -> None:
     budget = Budget(window=4_000, compact_at=300, aim_for=100, min_gain=0, max_compactions=2, per_turns=6)
     triggers = [report.trigger for report in _requests(budget, DropTwo(), 30)]
-    held = [trigger for trigger in triggers if trigger.startswith("none: ") and "under" not in trigger]
+    held = [trigger for trigger in triggers if trigger.startswith("none: ")]
     assert held[0].endswith("there were 2 in 6 turns; the next one is when the limit is reached")
     assert set(held) == {AS_BEFORE, *(each for each in held if "there were 2 in 6 turns" in each)}
     for at, trigger in enumerate(triggers[1:], 1):
@@ -77,6 +77,31 @@ def test_the_same_moment_is_told_the_same_reason() -> None:
     assert first == second
     context.add([{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Good."}])
     assert context.prepare_sync().report.trigger == AS_BEFORE
+
+
+def test_the_reason_stays_the_same_when_its_numbers_have_more_digits() -> None:
+    context = ContextManager("openai-chat", Budget(window=4_000, compact_at=100, min_gain=90), DropTwo())
+    context.add([{"role": "system", "content": "rule " * 960}, {"role": "user", "content": "and now?"}])
+    first = context.prepare_sync().report
+    assert first.trigger.startswith("none: 972 tokens are over compact_at = 100, but ")
+    context.add([{"role": "assistant", "content": "Yes. " * 20}, {"role": "user", "content": "Good."}])
+    second = context.prepare_sync().report
+    assert (second.trigger, second.tokens_after > 1_000) == (AS_BEFORE, True)
+
+
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [
+        (Budget(window=4_000), "nothing to do: below every trigger"),
+        (Budget(window=1_000), "1,208 tokens are over the limit of 1,000"),
+        (Budget(window=4_000, compact_at=1_000), "1,208 tokens are over compact_at = 1,000"),
+    ],
+)
+def test_triggers_in_words(budget: Budget, why: str) -> None:
+    context = ContextManager("openai-chat", budget, DropTwo())
+    context.add([{"role": "user", "content": "word " * 1_190}, {"role": "assistant", "content": "Yes."}])
+    context.add({"role": "user", "content": "and now?"})
+    assert context.prepare_sync().report.trigger == why
 
 
 class Notes(CompressionStrategy):
@@ -128,6 +153,26 @@ def test_an_attempt_that_failed_is_in_the_past_of_the_next_one() -> None:
 def test_limits_that_cannot_be_are_refused(settings: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         Budget(window=100, **settings)
+
+
+def test_three_attempts_that_failed_are_enough_until_some_turns_later() -> None:
+    budget = Budget(window=6_000, compact_at=50, min_gain=0, per_turns=5)
+    triggers = [report.trigger for report in _requests(budget, Fails(), 12)]
+    tried = [turn for turn, trigger in enumerate(triggers) if trigger.endswith("anything to change")]
+    assert tried == [1, 2, 3, 8]
+    assert "but the last 3 attempts failed; the next one is 5 turns after the last" in triggers[4]
+
+
+def test_an_attempt_that_only_notes_what_it_had_no_room_for_has_not_failed() -> None:
+    class OnlyNotes(CompressionStrategy):
+        kind: str = "only-notes"
+
+        def plan(self, view: View, services: Services) -> Plan:
+            return Plan.noted(self.kind, f"{len(view.units)} facts were not kept")
+
+    budget = Budget(window=6_000, compact_at=50, min_gain=0, per_turns=5)
+    triggers = [report.trigger for report in _requests(budget, OnlyNotes(), 12)]
+    assert all(trigger.endswith("anything to change") for trigger in triggers[1:])
 
 
 def test_what_keeps_failing_is_not_tried_in_every_turn() -> None:

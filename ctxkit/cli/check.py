@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
+import sys
 
 from ctxkit.cli.formats import Formats
 from ctxkit.cli.inputs import Unread
-from ctxkit.cli.outputs import say
-from ctxkit.cli.render import plain
+from ctxkit.cli.outputs import say, warn
+from ctxkit.cli.recognising import other_format
+from ctxkit.cli.render import plain, steps_of
 from ctxkit.cli.run import Failed, each, named, told
 from ctxkit.cli.settings import add_format, add_input, formats_of
 from ctxkit.config import Config, load
@@ -47,36 +47,36 @@ def run(args: argparse.Namespace) -> int:
         return _violations(args.input, formats_of(args, config))
     if config is None:
         raise ConfigError("nothing to check: give conversations (IN), a config file (--config FILE), or both")
-    say(plain(f"{args.config} is fine: {_row(config.model_dump()['strategy'])}", MOST))
+    say(plain(f"{args.config} is fine: {steps_of(config.model_dump()['strategy'])}", MOST))
     return 0
 
 
 def _checked(file: str) -> Config:
     config = load(file)
-    config.manager()
+    config.manager(ask=str)  # a function that answers is given in Python, if at all
     return config
 
 
-def _row(strategy: Mapping[str, Any]) -> str:
-    """A strategy as a table, told by its kind; in brackets those that it is made of, in their order."""
-    values = [
-        each
-        for value in strategy.values()
-        for each in (value if isinstance(value, tuple | list) else (value,))
-    ]
-    parts = ", ".join(_row(each) for each in values if isinstance(each, Mapping) and "kind" in each)
-    return f"{strategy['kind']} ({parts})" if parts else f"{strategy['kind']}"
-
-
 def _violations(source: str, formats: Formats) -> int:
-    code = 0
+    code = count = 0
     for conversation in each(source, formats):
+        count += 1
         if isinstance(conversation, Unread):
             told(Failed(conversation, conversation.error), source)
             code = 3
             continue
         wire = provider(conversation.format)
-        for violation in wire.violations(conversation.messages, system=conversation.system):
+        broken = wire.violations(conversation.messages, system=conversation.system)
+        for violation in broken:
             say(plain(f"{named(source, conversation)}: {violation}", MOST))
             code = code or 1
+        other = other_format(conversation.messages, conversation.format)
+        if broken and other is not None:
+            where = plain(named(source, conversation))
+            warn(
+                f"{where}: it was read as {conversation.format} and looks like {other}; say which with --format"
+            )
+    if code == 0:
+        conversations = "1 conversation" if count == 1 else f"{count:,} conversations"
+        say(f"{conversations}, no rule broken", sys.stderr)
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,10 +68,12 @@ def _show(done: Done, source: str, style: Style) -> None:
 
 @dataclass
 class _Asked:
-    """A handle that is looked for: printed where it is found whole, else known by its beginning at the end."""
+    """A handle that is looked for: printed where it is found whole, else known by its beginning at the end; and whether
+    the conversations name it themselves."""
 
     handle: str
     found: bool = False
+    named: bool = False
     alike: dict[str, list[Any]] = field(default_factory=dict)
 
     def look_into(self, done: Done) -> None:
@@ -81,6 +84,7 @@ class _Asked:
         except UnknownHandleError:
             if self.handle == PREFIX:
                 return
+            self.named |= self.handle in json.dumps(done.conversation.messages)
             known = {each.handle for each in done.manager.explain()}
             known |= {each.handle for each in done.request.report.edits}
             begins = sorted(each for each in known if each.startswith(self.handle))
@@ -94,9 +98,9 @@ class _Asked:
         if len(self.alike) > 1:
             raise UnknownHandleError(f"{plain(self.handle)!r} may be any of {', '.join(self.alike)}")
         if not self.alike:
-            raise UnknownHandleError(
-                f"no original is kept under the handle {plain(self.handle)!r} with these settings"
-            )
+            why = f"no original is kept under the handle {plain(self.handle)!r} with these settings"
+            hint = "; IN names it, so it is what was made: give the file that was compressed, not its result"
+            raise UnknownHandleError(why + hint * self.named)
         _print(*self.alike.values())
 
 

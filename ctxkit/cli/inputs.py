@@ -17,11 +17,15 @@ from typing import Any, BinaryIO, NoReturn, cast
 from ctxkit.cli.formats import KEYS, Formats, InputError
 from ctxkit.cli.recognising import recognised
 from ctxkit.errors import CtxkitError, ProviderFormatError
+from ctxkit.providers import provider
 
 __all__ = ["Conversation", "InputError", "Unread", "conversations", "opened"]
 
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """Endings of files that hold JSON Lines, whatever their first line looks like."""
+
+CONFIGS = (".toml", ".yaml", ".yml")
+"""Endings of files that hold no conversations."""
 
 HISTORIES = {"openai-responses": ("messages", "input"), "gemini": ("messages", "contents")}
 SYSTEMS = {
@@ -37,7 +41,7 @@ class Conversation:
     Attributes:
         line: where it begins in the file, counted from 1.
         id: its `id`, if `has_id`.
-        messages: its history, as it stands there.
+        messages: its history, as it stands there; of a whole response the entries that it holds.
         format: the wire format that it is in.
     """
 
@@ -66,7 +70,12 @@ def opened(source: str) -> Iterator[BinaryIO]:
 
     Raises:
         OSError: it cannot be opened.
+        InputError: it is a config file by its name.
     """
+    if source.endswith(CONFIGS):
+        raise InputError(
+            f"{source} is no file of conversations; a config file is given with --config {source}"
+        )
     with _raw(source) as raw:
         packed = isinstance(raw, BufferedReader) and raw.peek(2)[:2] == b"\x1f\x8b"
         yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
@@ -184,7 +193,7 @@ def _refuse(name: str) -> NoReturn:
 
 def _taken_apart(line: int, value: Any, format: str) -> Conversation:
     if isinstance(value, list):
-        return Conversation(line, None, False, value, format)
+        return Conversation(line, None, False, _unwrapped(value, format), format)
     if not isinstance(value, dict):
         raise ProviderFormatError("neither a list of messages nor an object with one", format=format)
     _refuse_history_on_server(value, format)
@@ -197,8 +206,15 @@ def _taken_apart(line: int, value: Any, format: str) -> Conversation:
         other = recognised(value)
         looks = f"; it looks like {other}" if other not in (None, format) else ""
         raise ProviderFormatError(f"an object without a list {wanted}{looks}", format=format)
+    messages = _unwrapped(messages, format)
     system = _first(value, SYSTEMS.get(format, ("system",)))
     return Conversation(line, value.get("id"), "id" in value, messages, format, system, value.get("tools"))
+
+
+def _unwrapped(messages: list[Any], format: str) -> list[Any]:
+    """The messages, whole responses among them as the entries that they hold."""
+    each = (provider(format).dump(entry) if isinstance(entry, dict) else [entry] for entry in messages)
+    return [entry for entries in each for entry in entries]
 
 
 def _refuse_history_on_server(value: dict[str, Any], format: str) -> None:

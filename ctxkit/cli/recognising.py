@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["recognised"]
+__all__ = ["other_format", "recognised"]
 
 _KEYS = {"contents": "gemini", "systemInstruction": "gemini", "input": "openai-responses"}
 """Keys of an object that only one format's request has."""
@@ -30,6 +30,14 @@ def recognised(value: Any) -> str | None:
     if not found:
         return "openai-chat" if all(_plain(entry) for entry in entries) else None
     return found.pop() if len(found) == 1 else None
+
+
+def other_format(messages: list[Any], format: str) -> str | None:
+    """The other format that messages are surely in, None where they may well be in this one: plain words are the same in
+    all but Gemini."""
+    found = recognised(messages)
+    as_well = format != "gemini" and all(map(_plain, messages))
+    return None if found == format or as_well else found
 
 
 def _told_by(entry: dict[str, Any]) -> Iterator[str]:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TextIO
+from typing import Any, TextIO
 
 from ctxkit.explain import Explanation
 from ctxkit.presets import Preset
 from ctxkit.report import EditReport, Report
 
-__all__ = ["Style", "bars", "costs", "plain", "ranges", "report_view", "table"]
+__all__ = ["Style", "bars", "costs", "plain", "ranges", "report_view", "steps_of", "table"]
 
 BAR = 24
 """Characters of the longest bar."""
@@ -165,6 +165,17 @@ def ranges(positions: Iterable[int]) -> str:
         else:
             runs.append([position, position])
     return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in runs)
+
+
+def steps_of(strategy: Mapping[str, Any]) -> str:
+    """A strategy as a table, told by its kind; in brackets those that it is made of, in their order."""
+    values = [
+        each
+        for value in strategy.values()
+        for each in (value if isinstance(value, tuple | list) else (value,))
+    ]
+    parts = ", ".join(steps_of(each) for each in values if isinstance(each, Mapping) and "kind" in each)
+    return f"{strategy['kind']} ({parts})" if parts else f"{strategy['kind']}"
 
 
 def table(explanations: Sequence[Explanation], style: Style) -> list[str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from ctxkit.core.items import NOBODY, Item, PartKind, Result, Role, Shape, Writer
 from ctxkit.core.marks import fence, is_marked
-from ctxkit.core.pairing import OpenCalls
+from ctxkit.core.pairing import OpenCalls, ids_first
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of
 from ctxkit.errors import ProviderFormatError
 
-__all__ = ["Arrival", "append"]
+__all__ = ["Arrival", "append", "waiting_with"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +31,40 @@ class Arrival:
 
 
 def append(
-    state: State, arrivals: Iterable[Arrival], meter: Meter, *, lenient: bool = False
+    state: State, arrivals: Iterable[Arrival], meter: Meter, *, lenient: bool = False, first: int = 0
 ) -> tuple[State, list[Item], list[str]]:
     """The state with entries added, each as the item it arrived as, and what had to be normalised.
 
     An entry is added at the end, except a late result where the format wants it beside its call. With `lenient`,
-    one that cannot be added is left out, and that is told among what was normalised.
+    one that cannot be added is left out, and that is told among what was normalised. Errors count the arrivals from
+    `first` on.
 
     Raises:
         ProviderFormatError: an entry is malformed, or answers no call that waits; nothing is added.
     """
     desk = _Desk(state, meter)
-    for at, arrival in enumerate(arrivals):
+    for at, arrival in enumerate(arrivals, first):
         try:
-            desk.add(arrival)
+            desk.add(arrival, at)
         except ProviderFormatError as error:
             if not lenient:
                 raise
             desk.normalised.append(f"entry {at} was left out: {error}")
     return desk.state(), desk.arrived, desk.normalised
+
+
+def waiting_with(
+    before: State, after: State, arrived: Iterable[Item], named: Iterable[str]
+) -> frozenset[str]:
+    """The ids of calls that wait however many turns they take, when items came in and the caller named some of them.
+
+    The id of a call that was answered stays, for when its result is taken back; it is not that of a later call.
+    """
+    again = {call.id for item in arrived for call in item.shape.calls} & before.waiting
+    again -= {call.call.id for call in after.open if call.unit < before.next_id}
+    if again:
+        again &= {call.id for item in before.items for call in item.shape.calls}
+    return before.waiting - again | frozenset(named)
 
 
 class _Desk:
@@ -65,8 +80,8 @@ class _Desk:
         self._turn = state.turn
         self._next_id = state.next_id
         self._call_ids: set[str | None] | None = None
-        self._answered: set[str] = set()
         self._merges = False
+        self._at = 0
         self._added: list[Item] = []
         self.arrived: list[Item] = []
         self.normalised: list[str] = []
@@ -80,7 +95,6 @@ class _Desk:
             turn=self._turn,
             next_id=self._next_id,
             ledger=self._ledger(),
-            waiting=self._before.waiting - self._answered,
         )
 
     def _ledger(self) -> Mapping[str, int]:
@@ -92,7 +106,8 @@ class _Desk:
             ledger[region] = ledger.get(region, 0) + tokens
         return ledger
 
-    def add(self, arrival: Arrival) -> None:
+    def add(self, arrival: Arrival, at: int) -> None:
+        self._at = at
         shape = self._shape(arrival)
         self._check_ids(shape)
         if shape.results and all(map(self._is_of_lost, shape.results)):
@@ -123,7 +138,7 @@ class _Desk:
             raise ProviderFormatError(
                 "two calls of one message have one id, so that nobody can tell whose a result is; give each its own",
                 format=self._provider.name,
-                path=f"messages[{self._next_id}]",
+                path=self._path,
             )
         if not shape.calls or not self._provider.unique_call_ids:
             return
@@ -157,7 +172,7 @@ class _Desk:
     def _shape(self, arrival: Arrival) -> Shape:
         """The shape of an entry; a text of ctxkit's own that comes back opens no turn. What is put into a region is no
         such text, whatever mark it has."""
-        shape = self._provider.shape(arrival.raw, index=self._next_id)
+        shape = self._provider.shape(arrival.raw, index=self._at)
         if shape.role is Role.USER and shape.words and not arrival.region:
             parts = self._provider.parts(arrival.raw)
             if len(parts) == 1 and parts[0].kind is PartKind.TEXT and is_marked(parts[0].text):
@@ -190,34 +205,36 @@ class _Desk:
 
     def _owner(self, shape: Shape) -> OpenCall:
         """The call that an entry answers (one of them); the calls it answers are no longer open."""
-        taken: list[OpenCall] = []
+        taken: dict[int, OpenCall] = {}
         try:
-            for result in shape.results:
-                owner = self._open.take(result)
-                if owner is None:
+            for at in ids_first(shape.results):
+                result = shape.results[at]
+                key = self._open.find(result)
+                if key is None:
                     name = result.id or result.name
                     raise self._error(f"result for {name!r}, which answers no call that waits")
-                taken.append(owner)
-            if len({owner.unit for owner in taken}) > 1:
+                taken[key] = self._open.pop(key)
+            if len({owner.unit for owner in taken.values()}) > 1:
                 raise self._error("answers calls of different steps; give each step its own message")
         except ProviderFormatError:
-            for owner in taken:
-                self._open.add(owner)
+            self._open.put_back(taken)
             raise
-        self._answered.update(owner.call.id for owner in taken if owner.call.id is not None)
-        return taken[0]
+        return next(iter(taken.values()))
+
+    @property
+    def _path(self) -> str:
+        return f"{self._provider.field}[{self._at}]"
 
     def _error(self, message: str) -> ProviderFormatError:
         return ProviderFormatError(
             f"{message} (with repair=True it is mended, and the mending reported)",
             format=self._provider.name,
-            path=f"messages[{self._next_id}]",
+            path=self._path,
         )
 
     def _add_result_of_lost(self, arrival: Arrival, shape: Shape) -> None:
         """Keep a result whose call was dropped: as a note, before a step that is still open."""
-        for result in shape.results:
-            self._lost.take(result)
+        self._lost.take_all(shape.results)
         item = self._arrive(arrival, shape, self._next_id, self._turn)
         texts = [part.text for part in self._provider.parts(item.raw) if part.reads_as is not PartKind.OPAQUE]
         names = ", ".join(result.name or str(result.id) for result in shape.results)
@@ -237,7 +254,7 @@ class _Desk:
     def _insert(self, late: Item, told: str) -> None:
         """Put a result to its call, among or into the items that are there."""
         self._merges = True
-        at = [index for index, item in enumerate(self._items) if item.unit == late.unit]
+        at = self._places(late.unit)
         unit = [self._items[index] for index in at]
         placed = self._provider.place([item.raw for item in unit], late.raw)
         held = {id(item.raw): item for item in unit} | {id(late.raw): late}
@@ -246,6 +263,16 @@ class _Desk:
             for k, raw in enumerate(placed)
         ]
         self.normalised.append(told.format(late.id))
+
+    def _places(self, unit: int) -> list[int]:
+        """Where the items of a unit stand; what stands before its first one is not looked at."""
+        places = []
+        for at in range(len(self._items) - 1, -1, -1):
+            if self._items[at].unit == unit:
+                places.append(at)
+            if self._items[at].id == unit:
+                break
+        return places[::-1]
 
     def _merged(self, raw: Entry, into: Item, late: Item) -> Item:
         return replace(

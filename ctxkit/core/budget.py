@@ -132,6 +132,13 @@ class Budget(BaseModel):
 
                 raise config_error(error, model=Budget, value=settings) from None
 
+    @field_validator("window", "reply", "compact_at", "aim_for", "min_gain", mode="before")
+    @classmethod
+    def _no_share(cls, value: Any) -> Any:
+        if isinstance(value, float) and 0 < value < 1:
+            raise ValueError(f"is given in tokens, not as a share ({value})")
+        return value
+
     @field_validator("regions", mode="before")
     @classmethod
     def _plain_numbers(cls, value: Any) -> Any:
@@ -140,6 +147,8 @@ class Budget(BaseModel):
     @field_validator("regions")
     @classmethod
     def _no_slips(cls, regions: dict[str, Region]) -> dict[str, Region]:
+        if any(not name.strip() for name in regions):
+            raise ValueError("a region needs a name")
         slips = {name: meant for name in regions if (meant := _meant(name))}
         if slips:
             from ctxkit.config_error import together

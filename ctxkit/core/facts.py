@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Literal, get_args
 
-from ctxkit.core.marks import fence
+from ctxkit.core.marks import digest, fence
 
 __all__ = [
     "REPEATS",
@@ -31,6 +31,7 @@ __all__ = [
     "unfit_field",
     "unnumbered",
     "unused_number",
+    "withdraws",
 ]
 
 Speaker = Literal["user", "assistant", "tool"]
@@ -82,11 +83,14 @@ class Fact:
     @property
     def line(self) -> str:
         """The fact as it stands in a request: `key: value`, behind its subject if it has one, and where and when it was
-        said: `Ann in #ops at 2026-11-30 09:12 / rule: no peanuts`."""
+        said: `Ann in #ops at 2026-11-30 09:12 / rule: no peanuts`. Of one that was taken back: that it was, and which."""
         where = (f"in {self.place}" if self.place else "", f"at {self.said_at}" if self.said_at else "")
         about = " ".join(each for each in (self.subject, *where) if each)
-        key = f"{about} / {self.key}" if about else self.key
-        return f"{_one_line(key)}: {_one_line(self.value)}"
+        called_so = self.must_keep or self.by == USER or not is_rule(self)
+        key = self.key if called_so else f"{self.key} of {self.said_by}"
+        return _joined(
+            about, key, _WITHDRAWN.format(_seal(self.value)) if self.retracted else _told(self.value)
+        )
 
     def stands_in(self, text: str) -> bool:
         """Whether a text says it: its whole line, or its value where that is long enough to say it by itself."""
@@ -212,7 +216,7 @@ def unused_number(name: tuple[str, str], taken: Container[tuple[str, str]], firs
 
 
 def is_rule(fact: Fact) -> bool:
-    """Whether it is one of what users said must be kept, which alone have this key."""
+    """Whether it is one of what users said must be kept, which alone are written with this key."""
     return unnumbered(fact.key) == RULE
 
 
@@ -271,6 +275,7 @@ REPEATS = 3
 MOST_NAMES = 8
 """Names in a fact, of which one may be what it says the same of; a fact with more stands by itself."""
 
+_HOLE = "\0"
 _NAME = re.compile(r"([\w#-]{0,40}\d[\w-]{0,40})")
 _NUMBERED = re.compile(r"(?:\A|(?<= / ))\d{1,4}\. ")
 
@@ -278,16 +283,23 @@ _NUMBERED = re.compile(r"(?:\A|(?<= / ))\d{1,4}\. ")
 def frames_of(fact: Fact) -> dict[str, str]:
     """What is left of a fact without one of the names with digits in it, and that name, for each of them: what has a
     frame in common says the same of another thing."""
-    return {} if fact.must_keep else _frames(fact.line)
+    if fact.must_keep or fact.retracted:
+        return {}
+    key = unnumbered(fact.key)
+    return _frames((fact if key == fact.key else replace(fact, key=key)).line)
 
 
 @lru_cache(maxsize=2048)
 def _frames(line: str) -> dict[str, str]:
-    pieces = _NAME.split(unnumbered(line))  # between names, at odd places
-    names = dict.fromkeys(pieces[1::2])
-    if len(names) > MOST_NAMES:
+    names = dict.fromkeys(_NAME.split(line)[1::2])  # between names, at odd places
+    if len(names) > MOST_NAMES or _HOLE in line:
         return {}
-    return {"".join("\0" if piece == name else piece for piece in pieces): name for name in names}
+    return {_with_name(line, name, _HOLE): name for name in names}
+
+
+def _with_name(line: str, name: str, other: str) -> str:
+    """A line with another name wherever it has a name."""
+    return "".join(other if piece == name else piece for piece in _NAME.split(line))
 
 
 def _lines(facts: Sequence[Fact]) -> list[str]:
@@ -309,38 +321,88 @@ def _lines(facts: Sequence[Fact]) -> list[str]:
     return list(lines)
 
 
-_THE_SAME = "The same, word for word, with {} in place of {}."
-_SAME_AGAIN = re.compile(r"The same, word for word, with (?P<others>.+) in place of (?P<first>.+)\.\Z")
-_LINE = re.compile(r"(?:(?P<subject>.+?) / )?(?P<key>[^:]+): (?P<value>.*)\Z")
+_SAME_AS = "The same, word for word, with "
+_THE_SAME = _SAME_AS + "{} in place of {}."
+_SAME_AGAIN = re.compile(rf"{_SAME_AS}(?P<others>.+) in place of (?P<first>.+)\.\Z")
 
 
 def facts_of(lines: Iterable[str]) -> Iterator[Fact]:
     """The facts that `facts_text` wrote as these lines, as far as lines tell: keys with their numbers, subjects with
-    place and time."""
+    place and time. Of one that was taken back, `withdraws` tells which it was."""
     before = ""
     for line in lines:
         again = _SAME_AGAIN.match(line)
-        if again is None:
-            before = unnumbered(line)
-            told = [line]
-        else:
-            told = [before.replace(again["first"], other) for other in again["others"].split(", ")]
-        for each in told:
+        others = again["others"].split(", ") if again else ()
+        for each in [_with_name(before, again["first"], other) for other in others] if again else [line]:
             found = _LINE.match(each)
-            if found is not None:
-                yield Fact(found["key"], _several_lines(found["value"]), subject=found["subject"] or "")
+            if found is None:
+                continue
+            back = _TAKEN_BACK.match(found["value"])
+            value = back["seal"] or "" if back else _as_it_was(found["value"], _told)
+            subject, key = (_as_it_was(found[name] or "", _named) for name in ("subject", "key"))
+            fact = Fact(key, value, subject=subject, retracted=back is not None)
+            if again is None:
+                before = "" if back or is_rule(fact) else _joined(subject, unnumbered(key), found["value"])
+            yield fact
 
 
-def _several_lines(text: str) -> str:
-    """A value as `_one_line` had it."""
-    if text.startswith('"') and text.endswith('"') and "\\n" in text:
+def withdraws(back: Fact, told: Fact) -> bool:
+    """Whether what was read of a fact that was taken back is of a fact that was read before it. Lines of before they
+    said so by name alone; a rule is taken back by what it says only."""
+    if not back.value:
+        return back.name == told.name and not is_rule(told)
+    names = [(fact.subject, unnumbered(fact.key)) for fact in (back, told)]
+    return names[0] == names[1] and back.value == _seal(told.value)
+
+
+# A line says one thing only: a name ends where the first mark stands, and what could be read otherwise is a JSON string.
+
+_WITHDRAWN = "(withdrawn {})"
+_TAKEN_BACK = re.compile(r"\(withdrawn(?: (?P<seal>[0-9]{9}))?\)\Z")
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_LINE = re.compile(
+    rf"(?:(?P<subject>(?>{_QUOTED}(?= / |: )|(?:(?! / |: ).)+)) / )?"
+    rf"(?P<key>(?>{_QUOTED}(?=: )|(?:(?!: ).)+)): (?P<value>.*)\Z"
+)
+_MARK = re.compile(" / |: ")
+_BREAK = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_NO_NAMES = ('"', _SAME_AS, "<facts ", "</facts ")
+"""What no name begins with where a line begins."""
+_ESCAPED = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+
+
+def _joined(about: str, key: str, told: str) -> str:
+    return f"{_named(about)} / {_named(key)}: {told}" if about else f"{_named(key)}: {told}"
+
+
+def _named(name: str) -> str:
+    """A subject or a key as it is written."""
+    plain = not (name.startswith(_NO_NAMES) or _MARK.search(f"{name} ") or _BREAK.search(name))
+    return name if plain else _quoted(name)
+
+
+def _told(value: str) -> str:
+    """A value as it is written; of several lines one could pass for a fact."""
+    plain = not (_BREAK.search(value) or _TAKEN_BACK.match(value)) and value == _as_it_was(value, _told)
+    return value if plain else _quoted(value)
+
+
+def _as_it_was(text: str, written: Callable[[str], str]) -> str:
+    """What is written as a text."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
         try:
-            return str(json.loads(text))
+            was = json.loads(text)
         except ValueError:
             return text
+        if type(was) is str and written(was) == text:
+            return was
     return text
 
 
-def _one_line(text: str) -> str:
-    """A text as it is, unless it has several lines, of which one could pass for a fact: then as a JSON string."""
-    return text if len(text.splitlines()) < 2 else json.dumps(text, ensure_ascii=False)
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)
+
+
+def _seal(value: str) -> str:
+    """A value as a number that says which it is, and not what."""
+    return digest("withdrawn", value)[:9]

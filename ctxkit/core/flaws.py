@@ -17,7 +17,8 @@ def check_flaws(entries: Sequence[Entry], provider: Provider, *, mended: bool) -
         ProviderFormatError: for the first of them.
     """
     for flaw in _flaws(entries, provider):
-        refuse(flaw, provider, mends=not mended and not provider.shape(entries[flaw.index]).results)
+        shape = provider.shape(entries[flaw.index], index=flaw.index)
+        refuse(flaw, provider, mends=not mended and not shape.results)
 
 
 def refuse(violation: Violation, provider: Provider, *, mends: bool = True) -> None:

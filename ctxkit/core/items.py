@@ -189,10 +189,10 @@ class Item:
 
     @property
     def document(self) -> bool:
-        """Whether it was put into a region of documents: then it is nobody's own words, whatever its role."""
-        return (
-            not self.synthetic and not self.shape.results and self.region in DOCUMENTS and not self.returned
-        )
+        """Whether it was put into a region of documents: then it is nobody's own words, whatever its role. Entries
+        with results are in one of these regions anyway."""
+        anyway = bool(self.shape.results) and self.region == "tool_results"
+        return self.region in DOCUMENTS and not anyway and not self.synthetic and not self.returned
 
     @property
     def returned(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -23,18 +23,14 @@ from ctxkit.core.edits import (
 )
 from ctxkit.core.facts import USER, Fact, Speaker, active_facts, displaced
 from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
-from ctxkit.core.items import NOBODY, Item, Role, Writer
+from ctxkit.core.items import Item, PartKind, Role
+from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import named
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, Pinned, State, fixed_units, ledger_of, newest_unit
 from ctxkit.errors import PlanError, PlanRejected
 
-__all__ = ["Applied", "Setting", "apply", "nobody"]
-
-
-def nobody(id: int) -> Writer:
-    """The writer of anything where nobody said who wrote what."""
-    return NOBODY
+__all__ = ["Applied", "Setting", "apply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +41,16 @@ class Setting:
         meter: how entries and texts are counted; it knows the provider.
         original: the entry that an item id arrived as.
         taken: whether a handle is in use for other originals than these.
+        arrived: the items of some ids as they arrived, in their order, without those that were erased.
         reasoning: for a model that ties reasoning to all that stands before it, what happens to the reasoning
             behind a change: "strip" it, "refuse" the change; "keep" it for all other models.
-        writer: who wrote what an item id arrived as.
     """
 
     meter: Meter
     original: Callable[[int], Entry]
     taken: Taken
+    arrived: Callable[[Iterable[int]], list[Item]]
     reasoning: Literal["keep", "strip", "refuse"] = "keep"
-    writer: Callable[[int], Writer] = nobody
 
     def handle(self, items: Iterable[Item]) -> str:
         """The handle under which items can be read as they arrived."""
@@ -124,7 +120,7 @@ class _Stage:
         self.named: Named = {}
 
     def apply(self, edits: Sequence[Edit]) -> State:
-        wrong = [problem for problem in map(malformed, edits) if problem]
+        wrong = [problem for problem in map(malformed, edits) if problem] or list(_at_odds(edits))
         if wrong:
             raise PlanRejected(wrong)
         shortened: dict[int, list[Shorten]] = {}
@@ -196,7 +192,23 @@ class _Stage:
     def _said_by(self, fact: Fact) -> Speaker:
         """Who said a fact: the least trusted of those that it claims and that it was taken from (P11)."""
         sources = (self._items[id] for id in fact.source if id in self._items)
-        return max((fact.said_by, *map(_speaker, sources)), key=_TRUST.index)
+        return max((fact.said_by, *(self._speaker(item, fact) for item in sources)), key=_TRUST.index)
+
+    def _speaker(self, item: Item, fact: Fact) -> Speaker:
+        """Who said an item: where a user's words stand beside results, the user what stands in them."""
+        if item.synthetic or item.document:
+            return "tool"
+        if item.shape.results:
+            said, told = " ".join(fact.value.split()), " ".join(" ".join(self._words(item)).split())
+            return "user" if said and said in told else "tool"
+        return "user" if item.shape.role is Role.USER and item.shape.words else "assistant"
+
+    def _words(self, item: Item) -> Iterator[str]:
+        """What users said beside results, as it arrived."""
+        ids = (item.id, *(id for span in item.stands_for for id in span)) if item.shape.words else ()
+        for shape, parts in (self._setting.meter.read(self._setting.original(id)) for id in ids):
+            told = (part.text for part in parts if shape.words and part.reads_as is PartKind.TEXT)
+            yield from (text for text in told if not is_marked(text))
 
     def _pin(self, edit: Pin) -> None:
         self._known(edit.units)
@@ -345,13 +357,19 @@ class _Stage:
                 yield Gap(item.turn, tuple(self._units[item.unit]), summary)
 
 
+def _at_odds(edits: Iterable[Edit]) -> Iterator[str]:
+    """The facts that one author gives two values in one stage, of which only the last would be kept, without a word."""
+    values: dict[tuple[str, tuple[str, str]], str] = {}
+    for fact, by in ((each.fact, each.by or each.fact.by) for each in edits if isinstance(each, Remember)):
+        if values.setdefault((by, fact.name), fact.value) != fact.value:
+            about = f" of {fact.subject!r:.80}" if fact.subject else ""
+            yield (
+                f"the fact {fact.key!r:.80}{about} has two values in one plan, and only one is kept; number the keys, as "
+                f"in {f'2. {fact.key}'!r:.80}, or join the values"
+            )
+
+
 _TRUST: tuple[Speaker, ...] = ("user", "assistant", "tool")
-
-
-def _speaker(item: Item) -> Speaker:
-    if item.shape.results or item.synthetic or item.document:
-        return "tool"
-    return "user" if item.shape.role is Role.USER and item.shape.words else "assistant"
 
 
 def _without_reasoning(items: Sequence[Item], meter: Meter) -> dict[int, Item | None]:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from ctxkit.core.items import Call, Part, Result
 from ctxkit.core.state import OpenCall
 
-__all__ = ["Awaited", "OpenCalls", "named"]
+__all__ = ["Awaited", "OpenCalls", "ids_first", "named"]
 
 Kept = TypeVar("Kept")
 
 
+def ids_first(results: Sequence[Result]) -> list[int]:
+    """The places of the results of one entry, in the order in which they find their calls: an id means one call alone,
+    so that those without get what is left."""
+    return sorted(range(len(results)), key=lambda at: results[at].id is None)
+
+
 class OpenCalls:
-    """Calls that wait for a result, oldest first, found by id in constant time."""
+    """Calls that wait for a result, oldest first, found by id or by name without looking at the others."""
 
     def __init__(self, calls: Iterable[OpenCall]) -> None:
         self._calls: dict[int, OpenCall] = {}
         self._by_id: dict[str, list[int]] = {}
+        self._alike: dict[tuple[bool, bool, str], _Steps] = {}
         self._count = 0
         for call in calls:
             self.add(call)
@@ -29,30 +37,48 @@ class OpenCalls:
     def add(self, call: OpenCall) -> int:
         """One more, the newest; its key."""
         key = self._count
-        self._calls[key] = call
-        if call.call.id is not None:
-            self._by_id.setdefault(call.call.id, []).append(key)
+        self._put(key, call)
         self._count += 1
         return key
+
+    def _put(self, key: int, call: OpenCall) -> None:
+        id = call.call.id
+        self._calls[key] = call
+        if id is not None:
+            self._by_id.setdefault(id, []).append(key)
+        alike = (bool(call.closed), id is not None, call.call.name)
+        self._alike.setdefault(alike, _Steps()).add(call.unit, key)
+
+    def put_back(self, taken: Mapping[int, OpenCall]) -> None:
+        """Calls by the keys that they had are open again, each in its place."""
+        calls = sorted({**self._calls, **taken}.items())
+        self._calls, self._by_id, self._alike = {}, {}, {}
+        for key, call in calls:
+            self._put(key, call)
 
     def find(self, result: Result) -> int | None:
         """The key of the call that a result answers: of the newest step that has one, its first. One that was given up
         is meant only where no other is."""
         if result.id is not None and (keys := self._by_id.get(result.id)):
             return next((key for key in reversed(keys) if not self._calls[key].closed), keys[-1])
-        found = self._named(result, lambda call: not call.closed)
-        return found if found is not None else self._named(result, lambda call: bool(call.closed))
+        found = self._named(result, closed=False)
+        return found if found is not None else self._named(result, closed=True)
 
-    def _named(self, result: Result, is_meant: Callable[[OpenCall], bool]) -> int | None:
-        found: int | None = None
-        for key in reversed(self._calls):
-            call = self._calls[key]
-            if found is not None and call.unit != self._calls[found].unit:
-                break
-            unnamed = result.id is None or call.call.id is None
-            if unnamed and _same_name(result, call.call) and is_meant(call):
-                found = key
-        return found
+    def _named(self, result: Result, *, closed: bool) -> int | None:
+        """By the name, where one of the two has no id: the first of the newest step that has any."""
+        firsts = [
+            first
+            for (is_closed, has_id, name), steps in self._alike.items()
+            if is_closed is closed
+            and not (has_id and result.id is not None)
+            and _same_name(result.name, name)
+            if (first := steps.first_of_newest(self._calls)) is not None
+        ]
+        newest = max(firsts, default=None)
+        return None if newest is None else min(key for key in firsts if self._in_one_step(key, newest))
+
+    def _in_one_step(self, one: int, other: int) -> bool:
+        return self._calls[one].unit == self._calls[other].unit
 
     def pop(self, key: int) -> OpenCall:
         """The call with a key, no longer open."""
@@ -65,6 +91,33 @@ class OpenCalls:
         """The call that a result answers, no longer open; None when none waits for it."""
         key = self.find(result)
         return None if key is None else self.pop(key)
+
+    def take_all(self, results: Sequence[Result]) -> None:
+        """The calls that the results of one entry answer are no longer open."""
+        for at in ids_first(results):
+            self.take(results[at])
+
+
+class _Steps:
+    """Calls that only their order tells from each other, by their step, the newest step last."""
+
+    def __init__(self) -> None:
+        self._keys: dict[int, deque[int]] = {}
+
+    def add(self, unit: int, key: int) -> None:
+        """One more, the newest of its step."""
+        self._keys.setdefault(unit, deque()).append(key)
+
+    def first_of_newest(self, there: Container[int]) -> int | None:
+        """The first of the newest step that has any still `there`; the others are forgotten."""
+        while self._keys:
+            unit, keys = next(reversed(self._keys.items()))
+            while keys and keys[0] not in there:
+                keys.popleft()
+            if keys:
+                return keys[0]
+            del self._keys[unit]
+        return None
 
 
 class Awaited(Generic[Kept]):
@@ -104,5 +157,5 @@ def named(calls: Sequence[OpenCall], name: str) -> int | None:
     return next((at for at in by_name if calls[at].unit == calls[by_name[-1]].unit), None)
 
 
-def _same_name(result: Result, call: Call) -> bool:
-    return not result.name or not call.name or result.name == call.name
+def _same_name(one: str, other: str) -> bool:
+    return not one or not other or one == other

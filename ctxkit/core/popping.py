@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ctxkit.core.items import Item
+from ctxkit.core.items import Call, Item
 from ctxkit.core.pairing import OpenCalls
+from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter, OpenCall, State, ledger_of, opens_turn
 
 __all__ = ["newest", "without", "without_erased"]
@@ -22,8 +23,13 @@ def _last_id(item: Item) -> int:
     return max(item.id, *(span.stop - 1 for span in item.stands_for), item.id)
 
 
-def without(state: State, item: Item, meter: Meter) -> State:
-    """The state without its newest entry: calls that it made are gone, calls that it answered are open again."""
+def without(state: State, item: Item, meter: Meter, original: Entry) -> State:
+    """The state without its newest entry: calls that it made are gone, calls that it answered are open again, those that
+    had been dropped are lost again.
+
+    Args:
+        original: what the entry arrived as.
+    """
     items = tuple(each for each in state.items if each is not item)
     unit = [each for each in items if each.unit == item.unit]
     others = tuple(call for call in state.open if call.unit != item.unit)
@@ -35,6 +41,7 @@ def without(state: State, item: Item, meter: Meter) -> State:
         ledger=ledger_of(items),
         turn=item.turn - 1 if opens_turn(item) else state.turn,
         open=tuple(sorted((*others, *its_own), key=lambda call: call.unit)),
+        lost=(*state.lost, *_dropped_before(item, original, meter)),
         pins=tuple(pin for pin in state.pins if unit or pin.unit != item.unit),
     )
 
@@ -45,8 +52,14 @@ def without_erased(state: State, is_erased: Callable[[int], bool], meter: Meter)
     units = {item.unit for item in state.items if item.id in erased and item.shape.calls}
     gone = [item for item in state.items if item.id in erased or item.unit in units]
     for item in reversed(gone):
-        state = without(state, item, meter)
+        state = without(state, item, meter, item.raw)
     return state
+
+
+def _dropped_before(item: Item, original: Entry, meter: Meter) -> list[Call]:
+    """The calls that an entry answers, when they had been dropped before it came: it stands alone then, as a note."""
+    alone = item.unit == item.id
+    return [Call(each.id, each.name) for each in meter.provider.shape(original).results] if alone else []
 
 
 def _open_in(unit: list[Item], meter: Meter) -> list[OpenCall]:
@@ -54,6 +67,5 @@ def _open_in(unit: list[Item], meter: Meter) -> list[OpenCall]:
     calls = OpenCalls([OpenCall(call, each.unit, each.turn) for each in unit for call in each.shape.calls])
     for each in unit:
         if each.shape.results:
-            for result in meter.read(each.raw)[0].results:
-                calls.take(result)
+            calls.take_all(meter.read(each.raw)[0].results)
     return list(calls)

@@ -48,6 +48,8 @@ class Provider(Protocol):
 
     Attributes:
         name: "openai-chat", "openai-responses", "anthropic" or "gemini".
+        field: what a request calls the list of its entries, where paths in errors begin: "messages", "input" or
+            "contents".
         joins_runs: neighbouring model-made entries are one step (all but Chat).
         results_adjacent: results must follow their call directly (all but Responses).
         one_result_entry: all results of a step are in one entry (Gemini, G3).
@@ -61,6 +63,7 @@ class Provider(Protocol):
     """
 
     name: str
+    field: str
     joins_runs: bool
     results_adjacent: bool
     one_result_entry: bool
@@ -71,9 +74,10 @@ class Provider(Protocol):
     intrinsic: frozenset[str]
 
     def dump(self, message: object) -> list[Entry]:
-        """Entries of one thing that a user may pass: an entry, an SDK message object, a whole SDK response.
+        """Entries of one thing that a user may pass: an entry, an SDK message object, a whole response as the SDK's
+        object or as its JSON.
 
-        A dict comes back as it is (not a copy). Raises ProviderFormatError for what is none of these.
+        An entry comes back as it is (not a copy). Raises ProviderFormatError for what is none of these.
         """
         ...
 

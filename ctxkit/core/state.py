@@ -113,7 +113,8 @@ class State:
         turn: number of the current turn.
         next_id, next_synthetic: ids of the next entry that arrives, and of the next one that ctxkit writes.
         open: calls without result, oldest first.
-        waiting: ids of calls that the caller knows to be waiting, however many turns they take.
+        waiting: ids of calls that the caller knows to be waiting, however many turns they take, or knew to be until
+            they were answered.
         lost: calls that were dropped before their result came.
         pins: see `Pinned`.
         facts: all that were ever remembered, as `Facts`, whatever they are given as: `state.facts + more` settles which
@@ -220,29 +221,31 @@ def wire(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:
 
     A call without result that something follows gets a marked stand-in result, whose id is that of its unit.
     """
-    entries = [item.raw for item in state.items]
-    ids = [item.id for item in state.items]
-    for call in _stood_for(state):
-        _answer(entries, ids, state, call, provider)
-    return entries, ids
+    calls = _stood_for(state)
+    if not calls:
+        return [item.raw for item in state.items], [item.id for item in state.items]
+    written = [[(item.raw, item.id)] for item in state.items]
+    units: dict[int, list[list[tuple[Entry, int]]]] = {call.unit: [] for call in calls}
+    for item, place in zip(state.items, written, strict=True):
+        if item.unit in units:
+            units[item.unit].append(place)
+    for call in calls:
+        _answer(units[call.unit], call, provider)
+    return [entry for place in written for entry, _ in place], [id for place in written for _, id in place]
 
 
-def _answer(entries: list[Entry], ids: list[int], state: State, call: OpenCall, provider: Provider) -> None:
-    unit_ids = {item.id for item in state.items if item.unit == call.unit}
-    at = [index for index, id in enumerate(ids) if id in unit_ids]
-    answered = provider.answer([entries[index] for index in at], call.call, call.closed or PENDING)
-    splice(entries, ids, at, answered, new_id=call.unit)
+def _answer(unit: Sequence[list[tuple[Entry, int]]], call: OpenCall, provider: Provider) -> None:
+    """Write the stand-in result of a call into its unit: one entry changed, or one more, which stands behind another.
 
-
-def splice(
-    entries: list[Entry], ids: list[int], at: Sequence[int], changed: Sequence[Entry], *, new_id: int
-) -> None:
-    """Write `changed`, the entries of one unit, back over the positions `at`; one that came in gets `new_id`."""
-    if len(changed) == len(at):
-        for index, entry in zip(at, changed, strict=True):
-            entries[index] = entry
+    Args:
+        unit: what is written in the place of each of its items, with ids: its entry, and what came in behind that.
+    """
+    there = [(written, at) for written in unit for at in range(len(written))]
+    answered = provider.answer([written[at][0] for written, at in there], call.call, call.closed or PENDING)
+    if len(answered) == len(there):
+        for (written, at), entry in zip(there, answered, strict=True):
+            written[at] = (entry, written[at][1])
         return
-    fresh = next((k for k, index in enumerate(at) if changed[k] is not entries[index]), len(at))
-    where = at[fresh - 1] + 1 if fresh else at[0]
-    entries.insert(where, changed[fresh])
-    ids.insert(where, new_id)
+    kept = next((k for k, (written, at) in enumerate(there) if answered[k] is not written[at][0]), len(there))
+    written, at = there[kept - 1]
+    written.insert(at + 1, (answered[kept], call.unit))

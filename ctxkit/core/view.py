@@ -10,12 +10,13 @@ from typing import Any
 from ctxkit.core.budget import Budget
 from ctxkit.core.conversation import Turn, Unit, units_of
 from ctxkit.core.edits import Edit, Failure, Plan, Strip, only_marks
-from ctxkit.core.facts import Fact, active_facts, facts_text
+from ctxkit.core.facts import Fact, active_facts
 from ctxkit.core.items import SHOWN, Item, Part, PartKind, Role
 from ctxkit.core.kernel import STRIPPED, Applied, Setting, apply
 from ctxkit.core.profile import fold_facts
 from ctxkit.core.provider import Entry, Violation
 from ctxkit.core.state import State, fixed_units, newest_unit, pending_tokens, wire
+from ctxkit.core.targets import Targets
 from ctxkit.errors import PlanRejected
 
 __all__ = ["Past", "ToolResult", "View"]
@@ -138,9 +139,12 @@ class View:
     @cached_property
     def shrinkable(self) -> int:
         """Tokens of all that is free or changeable."""
-        items = {item.id: item.tokens for unit in self.free() for item in unit.items}
-        items |= {item.id: item.tokens for item in self.changeable()}
-        return sum(items.values())
+        return sum(item.tokens for item in self._reducible)
+
+    @cached_property
+    def _reducible(self) -> Sequence[Item]:
+        items = {item.id: item for unit in self.free() for item in unit.items}
+        return tuple((items | {item.id: item for item in self.changeable()}).values())
 
     @cached_property
     def tool_loop(self) -> tuple[Unit, ...]:
@@ -177,6 +181,12 @@ class View:
         """Tokens of a text."""
         return self.setting.meter.count(text)
 
+    @property
+    def remembered(self) -> tuple[Fact, ...]:
+        """Every fact that was ever remembered, oldest first: what was superseded or taken back since, too. A strategy
+        that remembers nothing of what is in it never does so twice, nor again what a user took back."""
+        return self.state.facts
+
     def handle(self, item: Item) -> str:
         """The handle under which the original of an item can be read once it was changed."""
         return self.setting.handle([item])
@@ -195,8 +205,7 @@ class View:
     def regions(self) -> Mapping[str, int]:
         """Tokens by region, facts that are not written yet included; system text beside the list is in "system", the
         tool schemas are "tools"."""
-        unwritten = self.state.noted < len(self.state.facts)
-        sizes = dict((fold_facts(self.state, self.setting.meter) if unwritten else self.state).ledger)
+        sizes = dict(self._written.ledger)
         sizes["system"] = sizes.get("system", 0) + self.state.system_tokens
         if self.state.open:
             pending = pending_tokens(self.state, self.setting.meter)
@@ -205,15 +214,31 @@ class View:
         return sizes
 
     @cached_property
+    def _written(self) -> State:
+        """The state with the facts in it that are not written yet."""
+        unwritten = self.state.noted < len(self.state.facts)
+        return fold_facts(self.state, self.setting.meter) if unwritten else self.state
+
+    @cached_property
     def tokens(self) -> int:
         """The size of the whole request."""
         return sum(self.regions.values())
 
-    @property
+    @cached_property
     def surplus_turns(self) -> int:
-        """Turns above the budget's `context_limit`."""
+        """Turns above the budget's `context_limit`, as far as they may be left out."""
         limit = self.budget.context_limit
-        return 0 if limit is None else max(0, len({i.turn for i in self.state.items if i.turn}) - limit)
+        surplus = 0 if limit is None else len({item.turn for item in self.state.items if item.turn}) - limit
+        return min(surplus, len(self.free_turns)) if surplus > 0 else 0
+
+    @cached_property
+    def free_turns(self) -> frozenset[int]:
+        """The numbers of the turns all of which may be left out."""
+        free = {unit.id for unit in self.free()}
+        turns = {item.turn for item in self.state.items if item.turn}
+        return frozenset(
+            turns - {item.turn for item in self.state.items if item.made != "gap" and item.unit not in free}
+        )
 
     @cached_property
     def target(self) -> int:
@@ -248,17 +273,38 @@ class View:
     @property
     def over(self) -> int:
         """Tokens that have yet to go: of the whole and of each region, whichever is further from its target;
-        under `within`, of its region alone, if that has a target. 0 when all targets are met."""
+        under `within`, of its region alone, if that has a target. 0 when all targets are met.
+
+        In a region only what is free or changeable there counts: the rest borrows from the whole. See `Targets`.
+        """
         return self.over_with(self.regions)
 
     def over_with(self, regions: Mapping[str, int]) -> int:
         """`over`, if the regions had these sizes."""
-        caps = self.budget.caps(regions)
-        if self.scope in caps:
-            return max(0, regions.get(self.scope, 0) - caps[self.scope])
-        shrinkable = [name for name in caps if name not in ("system", "profile", "tools")]
-        overs = [regions.get(name, 0) - caps[name] for name in shrinkable]
-        return max(0, sum(regions.values()) - self.target, *overs)
+        return self._targets.over(regions)
+
+    def pressed_with(self, regions: Mapping[str, int]) -> frozenset[str]:
+        """The regions of which something has yet to go, if they had these sizes: all, while the whole is over its
+        target."""
+        return self._targets.pressed(regions)
+
+    @property
+    def over_whole(self) -> int:
+        """Tokens of the whole request that have yet to go, whatever its regions hold."""
+        return max(0, self.tokens - self.target)
+
+    @property
+    def over_free(self) -> int:
+        """`over`, for who leaves units out and shortens none."""
+        return self.targets(item for unit in self.free() for item in unit.items).over(self.regions)
+
+    @cached_property
+    def _targets(self) -> Targets:
+        return self.targets(self._reducible if self.budget.regions else ())
+
+    def targets(self, items: Iterable[Item]) -> Targets:
+        """What has to go, for who can take these items and no others."""
+        return Targets.of(self.budget, self.target, self.regions, items, self.scope)
 
     def after(self, plan: Plan) -> View:
         """The view after a plan.
@@ -299,6 +345,29 @@ class View:
         """Whether the tool loop begins with reasoning and has to go on doing so (wire rule A16)."""
         return self.setting.meter.provider.thinks_first and any(unit.thinks for unit in self.tool_loop[:1])
 
+    def cut(self, units: Sequence[Unit], least: int) -> int:
+        """How many of these units, in wire order, may go: so many at least, or else the most below.
+
+        Where a tool loop that began with thinking goes on behind the last of them, it has to go on with thinking (wire
+        rule A16).
+        """
+        more, fewer = range(max(least, 1), len(units) + 1), range(min(least - 1, len(units)), 0, -1)
+        return next((end for end in (*more, *fewer) if units[end - 1].id not in self._led), 0)
+
+    @cached_property
+    def _led(self) -> frozenset[int]:
+        """The units of the current turn behind which the tool loop would go on without thinking."""
+        if not self.thinks_first:
+            return frozenset()
+        loop = {unit.id for unit in self.tool_loop}
+        led, goes_on = set[int](), True
+        for unit in reversed(self.units):
+            if unit.turn == self.current_turn and not goes_on:
+                led.add(unit.id)
+            if unit.id in loop:
+                goes_on = unit.thinks
+        return frozenset(led)
+
     def within(self, scope: str) -> View:
         """The same view narrowed to one region, "" for all."""
         return replace(self, scope=scope)
@@ -323,9 +392,9 @@ class View:
     @cached_property
     def _marked(self) -> int:
         """Tokens that no strategy can reduce any more, facts that are not written yet included."""
-        items = sum(item.tokens for item in self.state.items if item.unit in self.fixed)
-        facts = facts_text(list(active_facts(self.state.facts[self.state.noted :]).values()))
-        return items + self.count(facts) + self.state.system_tokens + self.state.tools_tokens
+        fixed = fixed_units(self._written)
+        items = sum(item.tokens for item in self._written.items if item.unit in fixed)
+        return items + self.state.system_tokens + self.state.tools_tokens
 
     def newly_refused(self, new: View) -> list[str]:
         """What a provider would refuse of the new request and not of this one (P1)."""

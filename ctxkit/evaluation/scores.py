@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
+from ctxkit.evaluation.lost import Lost
 from ctxkit.evaluation.reasons import Reasons
 from ctxkit.evaluation.replay import Measured, Replay
 
@@ -30,6 +31,7 @@ class Score:
         compactions: requests for which one was made.
         failures: how often steps of strategies were rolled back or could not do all, over all asked for; why they
             could not is in `reasons`.
+        lost, unkept: of the needs and of the constraints, the commonest that were not shown.
         seconds: what the requests took.
     """
 
@@ -58,6 +60,8 @@ class Score:
     compactions: int = 0
     failures: int = 0
     reasons: Reasons = field(default_factory=Reasons)
+    lost: Lost = field(default_factory=Lost)
+    unkept: Lost = field(default_factory=Lost)
     seconds: float = 0.0
 
     def __add__(self, other: Score) -> Score:
@@ -66,9 +70,18 @@ class Score:
 
 def score_of(replay: Replay) -> Score:
     """The sums of one replay."""
-    turns = len({request.turn for request in replay.requests})
-    start = Score(conversations=1, excluded=replay.excluded, waiting=replay.waiting, turns=turns)
-    return sum(map(_of_request, replay.requests), start)
+    requests = replay.requests
+    start = Score(
+        conversations=1,
+        excluded=replay.excluded,
+        waiting=replay.waiting,
+        turns=len({request.turn for request in requests}),
+        lost=Lost.of((need.literal, each.at) for each in requests for need in each.needs if not need.held),
+        unkept=Lost.of(
+            (said, each.at) for each in requests for said in each.constraints if said not in each.kept
+        ),
+    )
+    return sum(map(_of_request, requests), start)
 
 
 def _of_request(request: Measured) -> Score:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ctxkit.evaluation.lost import Loss
 from ctxkit.evaluation.metrics import METRICS, metrics, milliseconds_per_turn
 from ctxkit.evaluation.prices import Prices
 from ctxkit.evaluation.runs import Failure
@@ -18,11 +19,21 @@ __all__ = ["Evaluation", "Failed", "as_json", "legend", "markdown"]
 MOST_SHOWN = 120
 """Characters that are shown of a reason."""
 
-COUNTS: tuple[tuple[str, str, Callable[[Score], int]], ...] = (
+Count = tuple[str, str, Callable[[Score], int]]
+
+COUNTS: tuple[Count, ...] = (
     ("requests", "requests that were asked for", lambda score: score.requests),
     ("literals", "literals that the answers' calls need, over all of them", lambda score: score.needs),
 )
 """The counts that figures are shares of: title, meaning, and where it is."""
+
+LEFT_OUT: Count = (
+    "left out",
+    "moments at which no request can fit, whatever the strategy: what must stay is larger than the budget; no other column "
+    "counts them",
+    lambda score: score.excluded,
+)
+"""The same of what no figure counts, where there is any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +71,14 @@ class Evaluation:
     def add(self, file: str, line: int, id: str | None, outcomes: Sequence[Score | Failure]) -> list[Failed]:
         """Take in what a conversation came to in each setting; those failures that are new."""
         why: dict[Failure, list[str]] = {}
+        where = f"{file}:{line}" if id is None else f"{file}:{line} {id}"
         for at, outcome in enumerate(outcomes):
             if isinstance(outcome, Failure):
                 setting = self.settings[at]
                 why.setdefault(outcome, []).append(f"{setting.name} at {setting.size}")
             else:
-                self.scores[at, file] = self.scores.get((at, file), Score()) + outcome
+                score = replace(outcome, lost=outcome.lost.within(where), unkept=outcome.unkept.within(where))
+                self.scores[at, file] = self.scores.get((at, file), Score()) + score
         failed = [
             Failed(file, line, id, failure, () if len(names) == len(self.settings) else tuple(names))
             for failure, names in why.items()
@@ -100,7 +113,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 def _result(evaluation: Evaluation, at: int, file: str | None) -> dict[str, Any]:
     setting, score = evaluation.settings[at], evaluation.score(at, file)
     sums = asdict(score)
-    del sums["seconds"], sums["reasons"]
+    del sums["seconds"], sums["reasons"], sums["lost"], sums["unkept"]
     size = {"window": setting.budget["window"]} if setting.share is None else {"share": setting.share}
     return {
         "strategy": setting.name,
@@ -112,6 +125,10 @@ def _result(evaluation: Evaluation, at: int, file: str | None) -> dict[str, Any]
             {**asdict(step), "reasons": [asdict(reason) for reason in step.reasons]}
             for step in score.reasons.by_step()
         ],
+        "lost": {
+            "literals": [asdict(loss) for loss in score.lost.losses],
+            "constraints": [asdict(loss) for loss in score.unkept.losses],
+        },
         "metrics": metrics(score, evaluation.prices[at]),
     }
 
@@ -128,10 +145,10 @@ def markdown(evaluation: Evaluation) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def legend() -> str:
+def legend(counts: Sequence[Count] = COUNTS) -> str:
     """What the columns mean, one line each."""
     columns = [
-        *((title, meaning) for title, meaning, _ in COUNTS),
+        *((title, meaning) for title, meaning, _ in counts),
         *((each.title, each.meaning) for each in METRICS),
     ]
     return "\n".join(f"- **{title}**: {meaning}" for title, meaning in columns)
@@ -141,12 +158,30 @@ def _blocks(evaluation: Evaluation) -> Iterator[str]:
     scores = [evaluation.score(k) for k in range(len(evaluation.settings))]
     if any(score.conversations for score in scores):
         yield from _measured(evaluation)
+    if any(score.lost or score.unkept for score in scores):
+        yield "## What was lost most often"
+        yield "\n".join(_losses(evaluation.settings, scores))
     if any(score.failures for score in scores):
         yield "## What steps could not do"
         yield "\n".join(_steps(evaluation.settings, scores))
     if evaluation.failures:
         yield "## Failures"
         yield "\n".join(map(_told, evaluation.failures))
+
+
+def _losses(settings: Sequence[Setting], scores: Sequence[Score]) -> Iterator[str]:
+    """The commonest literals and constraints that requests of each setting lacked, each with a place to look at."""
+    for setting, score in zip(settings, scores, strict=True):
+        told = [*(("literal", each) for each in score.lost.losses)]
+        told += [("constraint", each) for each in score.unkept.losses]
+        if told:
+            yield f"- {setting.name}, {setting.size}"
+        yield from (f"  - {what} {_lost(loss)}" for what, loss in told)
+
+
+def _lost(loss: Loss) -> str:
+    times = "1 request" if loss.count == 1 else f"{loss.count:,} requests, first"
+    return f"{_quoted(loss.text)}: {times} before messages[{loss.first}] of {_quoted(loss.where)}"
 
 
 def _steps(settings: Sequence[Setting], scores: Sequence[Score]) -> Iterator[str]:
@@ -161,10 +196,13 @@ def _steps(settings: Sequence[Setting], scores: Sequence[Score]) -> Iterator[str
 
 
 def _measured(evaluation: Evaluation) -> Iterator[str]:
+    counts = _counts(evaluation)
     for size in dict.fromkeys(setting.size for setting in evaluation.settings):
         at = [k for k, setting in enumerate(evaluation.settings) if setting.size == size]
         yield f"## Budget {size}"
-        yield _table(["strategy"], [([evaluation.settings[k].name], *_scored(evaluation, k)) for k in at])
+        yield _table(
+            ["strategy"], [([evaluation.settings[k].name], *_scored(evaluation, k)) for k in at], counts
+        )
         if len(evaluation.files) > 1:
             yield _table(
                 ["file", "strategy"],
@@ -173,22 +211,31 @@ def _measured(evaluation: Evaluation) -> Iterator[str]:
                     for file in evaluation.files
                     for k in at
                 ],
+                counts,
             )
     yield "## Time"
     yield _times(evaluation)
     yield "## What the columns mean"
-    yield legend()
+    yield legend(counts)
+
+
+def _counts(evaluation: Evaluation) -> Sequence[Count]:
+    """The counts that tables have: of what was left out where anything was."""
+    excluded = any(evaluation.score(k).excluded for k in range(len(evaluation.settings)))
+    return (COUNTS[0], LEFT_OUT, *COUNTS[1:]) if excluded else COUNTS
 
 
 def _scored(evaluation: Evaluation, at: int, file: str | None = None) -> tuple[Score, Prices | None]:
     return evaluation.score(at, file), evaluation.prices[at]
 
 
-def _table(heads: list[str], rows: Sequence[tuple[list[str], Score, Prices | None]]) -> str:
-    cells = [[*heads, *(title for title, _, _ in COUNTS), *(metric.title for metric in METRICS)]]
+def _table(
+    heads: list[str], rows: Sequence[tuple[list[str], Score, Prices | None]], counts: Sequence[Count]
+) -> str:
+    cells = [[*heads, *(title for title, _, _ in counts), *(metric.title for metric in METRICS)]]
     for names, score, prices in rows:
         figures = (metric.shown(metric.value(score, prices)) for metric in METRICS)
-        cells.append([*names, *(str(count(score)) for _, _, count in COUNTS), *figures])
+        cells.append([*names, *(f"{count(score):,}" for _, _, count in counts), *figures])
     return _aligned(cells, names=len(heads))
 
 

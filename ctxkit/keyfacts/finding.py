@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from ctxkit.core.facts import Fact, Speaker
 from ctxkit.keyfacts.passages import LONGEST_WHOLE, is_stub, passages
 from ctxkit.keyfacts.statements import Statement, statements_in
-from ctxkit.keyfacts.words import Duty, denies, duties, duty, prefers
+from ctxkit.keyfacts.words import Duty, denies, duties, duty, has_duty, lists_nothing, prefers
 from ctxkit.literals import word_set, words_of
 from ctxkit.summaries.cues import asks, binds, decides
 from ctxkit.summaries.prose import LONGEST, sentences
-from ctxkit.summaries.specifics import Kind, Specific, carried
+from ctxkit.summaries.specifics import Kind, Specific, carried, identifies
 
 __all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
 
@@ -42,6 +42,9 @@ MOST_RULES = 64
 MOST_OVERLONG = 8
 """Pieces of texts without punctuation that are looked at for words of duty."""
 
+MOST_OUTSIDE = 8
+"""Identifiers of one text that are taken though no sentence holds them."""
+
 LONGEST_NOTE = 160
 """Characters of a sentence that is kept for a value in it; of a longer one the value alone is."""
 
@@ -61,8 +64,10 @@ _EXACT = frozenset(
 """Kinds that are the same wherever they stand; dates and amounts say nothing without their sentence."""
 
 
-_EMPHASIS = re.compile(r"(?<![A-Za-z0-9])_{1,3}|_{1,3}(?![A-Za-z0-9])")
-_LINE_END = re.compile(r"[ \t]{0,4}\n[ \t>]{0,16}")
+_EMPHASIS = re.compile(
+    r"(?<![A-Za-z0-9])[_*~]{1,3}|[_*~]{1,3}(?![A-Za-z0-9])|</?(?:b|i|u|em|strong|mark)>", re.IGNORECASE
+)
+_LINE_END = re.compile(r"\n[ \t>]{0,16}")
 
 
 def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
@@ -71,26 +76,31 @@ def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
     Args:
         own: more words that make a sentence one of them; beginnings of words.
     """
-    if next(duties(_plain(text), own), None) is None:
+    if not has_duty(_plain(text), own):
         return []
-    bound: dict[str, tuple[Duty, bool]] = {}
-    for sentence, level, partial in chain(_bound(text, own), _overlong(text, own)):
-        told = sentence
-        if partial and told not in bound:
-            told = next((each for each in bound if sentence in each), told)
+    bound: dict[str, Found] = {}
+    for found in chain(_bound(text, own), _overlong(text, own)):
+        told = found.fact.value
+        if found.partial and told not in bound:
+            told = next((each for each in bound if told in each), told)
         if told not in bound and len(bound) == MOST_RULES:
-            bound = {each: (level, True) for each, (level, _) in bound.items()}
-            break
-        level, before = bound.get(told, (level, False))
-        bound[told] = level, before or partial
-    return [_rule(sentence, level, partial) for sentence, (level, partial) in bound.items()]
+            return [replace(each, partial=True) for each in bound.values()]
+        before = bound.get(told, found)
+        bound[told] = replace(before, partial=before.partial or found.partial)
+    return list(bound.values())
 
 
-def _bound(text: str, own: tuple[str, ...]) -> Iterator[tuple[str, Duty, bool]]:
-    """The sentences that bind, how much, and whether they are but a part; what stands in the list of one is not told by
-    itself."""
+def _bound(text: str, own: tuple[str, ...]) -> Iterator[Found]:
+    """The sentences that bind, with what they lean on and with their lists; what stands in the list of one is not told by
+    itself. "I am allergic to these" may be about more than the sentence before."""
     for found in passages(text, lambda sentence: duty(_plain(sentence), own) is not Duty.NONE):
-        yield found.whole, duty(_plain(found.sentence), own), found.is_cut or is_stub(found.whole)
+        sentence, whole = found.sentence, found.whole
+        level = duty(_plain(sentence), own)
+        if whole != sentence:
+            level = max(level, duty(_plain(whole), own))
+        partial = found.is_cut or is_stub(whole) or (found.may_lack and level is Duty.VITAL)
+        partial = partial or (whole.endswith(sentence) and lists_nothing(_plain(sentence)))
+        yield _rule(whole, level, partial=partial, denied=denies(whole[whole.index(sentence) :]))
 
 
 def _plain(text: str) -> str:
@@ -98,23 +108,23 @@ def _plain(text: str) -> str:
     return _LINE_END.sub(" ", _EMPHASIS.sub(" ", text))
 
 
-def _rule(sentence: str, level: Duty, partial: bool) -> Found:
+def _rule(sentence: str, level: Duty, *, partial: bool, denied: bool) -> Found:
     priority = VITAL if level is Duty.VITAL else RULE
-    fact = Fact("rule", sentence, must_keep=True, priority=priority, denied=denies(sentence))
+    fact = Fact("rule", sentence, must_keep=True, priority=priority, denied=denied)
     return Found(fact, partial=partial)
 
 
-def _overlong(text: str, own: tuple[str, ...]) -> Iterator[tuple[str, Duty, bool]]:
+def _overlong(text: str, own: tuple[str, ...]) -> Iterator[Found]:
     """What stands around the words of duty in lines without a boundary, which are no sentences."""
     for line in text.splitlines():
         if len(line) <= LONGEST_WHOLE or len(max(re.split(r"[.!?。！？；,;，]", line), key=len)) <= LONGEST:
             continue
         end = 0
-        for match in islice(duties(line, own), MOST_OVERLONG):
-            if match.start() >= end:
-                end = min(len(line), match.end() + LONGEST // 2)
-                piece = _at_blanks(line, max(0, match.start() - LONGEST // 2), end)
-                yield piece, duty(piece, own), True
+        for begins, ends in islice(duties(line, own), MOST_OVERLONG):
+            if begins >= end:
+                end = min(len(line), ends + LONGEST // 2)
+                piece = _at_blanks(line, max(0, begins - LONGEST // 2), end)
+                yield _rule(piece, duty(piece, own), partial=True, denied=denies(piece))
 
 
 def _at_blanks(line: str, start: int, end: int) -> str:
@@ -141,11 +151,23 @@ def stated_in(
     if said_by == "assistant" and not specific:
         return []
     found: list[Found] = []
-    bound = said_by == "user" and next(duties(text, own), None) is not None
+    bound = said_by == "user" and has_duty(_plain(text), own)
     for sentence in sentences(text):
-        if not (bound and duty(sentence, own)):
+        if not (bound and duty(_plain(sentence), own)):
             found += find(sentence, specific=specific)
+    if said_by == "user" and specific:
+        found += islice(_outside_sentences(text), MOST_OUTSIDE)
     return found
+
+
+def _outside_sentences(text: str) -> Iterator[Found]:
+    """Identifiers that a user gave in no sentence: in code, in a row of a table, in a line without an end."""
+    told = {each.text for sentence in sentences(text) for each in carried(sentence)}
+    for line in text.splitlines():
+        for each in carried(line):
+            if identifies(each) and each.text not in told:
+                told.add(each.text)
+                yield Found(Fact(name_of(each, line) or each.kind.value, each.text, priority=NAMED))
 
 
 def _of_user(sentence: str, *, specific: bool) -> Iterator[Found]:

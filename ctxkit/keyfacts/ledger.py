@@ -69,13 +69,13 @@ class Ledger:
     def __init__(self, facts: Sequence[Fact], *, by: str, cap: int, count: Callable[[str], int]) -> None:
         self._by, self._cap, self._count = by, cap, count
         self._active = active_facts(facts)
-        self._said = {_sense(fact): fact for fact in self._active.values()}
+        self._said = {sense: fact for fact in self._active.values() for sense in _senses(fact)}
         self._taken_back = {
             value: turn for value, turn in taken_back(facts).items() if len(value) >= SHORTEST
         }
-        self._mentioned: dict[tuple[str, str], int] = {}
+        self._mentioned: dict[tuple[bool, str, str], int] = {}
         self._numbers: dict[tuple[str, str], int] = {}
-        self._finders: dict[tuple[str, str], str] = {}
+        self._finders: dict[tuple[bool, str, str], str] = {}
         self._costs: dict[str, int] = {}
 
     @property
@@ -178,7 +178,7 @@ class Ledger:
 
     def _keep(self, fact: Fact) -> None:
         self._active[fact.name] = fact
-        self._said[_sense(fact)] = fact
+        self._said |= dict.fromkeys(_senses(fact), fact)
 
     def _fresh(self, found: Iterable[Found]) -> Iterator[Found]:
         """What is not kept already, not part of what is, and was not taken back since it was said."""
@@ -211,7 +211,8 @@ class Ledger:
         """The fact under a key of its own, unless it supersedes the one that has its key: with its number before."""
         fact = found.fact
         held = self._active.get(fact.name)
-        if held is None or (found.single and held.by == self._by and _trusted(fact, held)):
+        gives_way = held is not None and held.by == self._by and not held.must_keep and _trusted(fact, held)
+        if held is None or (found.single and gives_way):
             return fact
         number = unused_number(fact.name, self._active, self._numbers.get(fact.name, 2))
         self._numbers[fact.name] = number
@@ -232,9 +233,17 @@ class Ledger:
         return self._costs[line]
 
 
-def _sense(fact: Fact) -> tuple[str, str]:
-    """What two facts have in common that say the same."""
-    return fact.subject, " ".join(fact.value.casefold().split()).rstrip(".。!！")
+def _sense(fact: Fact) -> tuple[bool, str, str]:
+    """What two facts have in common that say the same: of what must be kept all but white space and the last full stop
+    counts, of all else the words do."""
+    words = " ".join(fact.value.split())
+    said = words.rstrip(".。") if fact.must_keep else words.casefold().rstrip(".。!！")
+    return fact.must_keep, fact.subject, said
+
+
+def _senses(fact: Fact) -> tuple[tuple[bool, str, str], ...]:
+    """A fact as it is looked for; what must be kept also says what does not have to be."""
+    return _sense(fact), _sense(replace(fact, must_keep=False))
 
 
 def _contained(fact: Fact, values: Iterable[str]) -> bool:

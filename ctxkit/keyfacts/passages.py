@@ -1,5 +1,5 @@
-"""Passages: what binds in whole sentences of English and Chinese text, over the ends of lines, with the lists that they
-introduce."""
+"""Passages: what binds in whole sentences of English and Chinese text, over the ends of lines, with the lists and the
+rows of tables that they introduce, and with the sentences before them on which they lean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from ctxkit.keyfacts.words import leans
 from ctxkit.literals import HAN
+from ctxkit.summaries.cues import is_small_talk
 from ctxkit.summaries.prose import fenced_lines, pieces_of, sentences_of
 
 __all__ = ["LONGEST_WHOLE", "Passage", "is_stub", "passages"]
@@ -21,6 +23,9 @@ MOST_LISTED = 64
 
 LONGEST_LISTED = 2_000
 """Characters of a list that are taken along."""
+
+MOST_BEFORE = 3
+"""Sentences that are taken along because the one behind them leans on them."""
 
 LISTED = 80
 """Characters of the longest line of a list without bullets whose lines stand apart."""
@@ -63,38 +68,119 @@ _LACKS = re.compile(
 )
 """How a text ends that leaves out what it is about; "never do that" and "not in there" do not."""
 
+_COLUMNS = (
+    re.compile(r"\t"),
+    re.compile(r"\|"),
+    re.compile(r"[^\s.!?:;,] {2,}\S"),
+    re.compile(r"\A(?!.*,\s)(?=.*(?:[^\s\d],\S|\S,[^\s\d])).*[^.!?。！？]\Z"),
+)
+"""What rows of a table have between their cells: tabs, strokes, wide gaps, commas without a blank."""
+
+_CELL = re.compile(r"<(?:t[hdr]|d[td])\b", re.IGNORECASE)
+
 _WORD = re.compile(rf"[^\W_{HAN}]{{1,40}}(?:['’][A-Za-z]{{1,4}})?")
 _HAN_RUN = re.compile(f"[{HAN}]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence, and the same with the list that it introduces, as they stand; and whether some of it is cut off."""
+    """A sentence, and the same with what it leans on and with the list that it introduces, as they stand; whether some
+    of it is cut off; and whether it leans, and more was said before than was taken along."""
 
     sentence: str
     whole: str
     is_cut: bool
+    may_lack: bool
 
 
 def passages(text: str, wanted: Callable[[str], bool]) -> Iterator[Passage]:
-    """The sentences of prose that are wanted, those that go over the ends of lines whole, with their lists. Items of
-    lists are sentences too, but for those in the list of one that was given. Linear time."""
+    """The sentences of prose that are wanted, those that go over the ends of lines whole, with their lists and with the
+    sentences that they lean on. Items of lists are sentences too, but for those in the list of one that was given.
+    Linear time."""
     lines = _placed_lines(text)
+    said: list[_Piece] = []
     given = 0
     for at, last, broken in _paragraphs(lines):
-        place = lines[at].start
-        pieces = list(pieces_of(text[place : lines[last].end], LONGEST_WHOLE))
-        for after, (sentence, cut) in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
-            start = text.index(sentence, place)
-            place = start + len(sentence)
-            if start < given or not wanted(sentence):
-                continue
-            listed = 0
-            if after == 0 or (after == 1 and _INTRODUCES.search(pieces[-1][0])):
-                listed, list_cut = _list_of(lines, last)
-                cut = cut or list_cut or (broken and after == 0)
-            given = max(place, listed)
-            yield Passage(sentence, text[start:given], cut)
+        pieces = _placed_pieces(text, lines[at].start, lines[last].end, at)
+        in_table = _is_in_table(lines, at)
+        for number, first in enumerate(pieces):
+            if first.start >= given and wanted(first.text):
+                begins, out_of_reach = _opening(lines, said, first, given)
+                end = _last_of(pieces, number)
+                after = len(pieces) - 1 - end
+                listed, list_cut = 0, False
+                if after == 0 or (after == 1 and _INTRODUCES.search(pieces[-1].text)):
+                    listed, list_cut = _list_of(lines, last)
+                cut = list_cut or out_of_reach or (broken and after == 0) or in_table
+                given = max(pieces[end].end, listed)
+                is_cut = cut or any(piece.is_cut for piece in pieces[number : end + 1])
+                may_lack = begins < first.start and begins > said[0].start
+                yield Passage(first.text, text[begins:given], is_cut, may_lack)
+            said.append(first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A sentence: where it begins and ends, the line at which its paragraph begins, and whether it is but a part of
+    one."""
+
+    text: str
+    start: int
+    end: int
+    line: int
+    is_cut: bool
+
+
+def _placed_pieces(text: str, place: int, end: int, line: int) -> list[_Piece]:
+    found = []
+    for piece, is_cut in pieces_of(text[place:end], LONGEST_WHOLE):
+        start = text.index(piece, place)
+        place = start + len(piece)
+        found.append(_Piece(piece, start, place, line, is_cut))
+    return found
+
+
+def _opening(
+    lines: Sequence[_Line], said: Sequence[_Piece], sentence: _Piece, given: int
+) -> tuple[int, bool]:
+    """Where what a sentence leans on begins, as far as it was not given yet, and whether some of it is out of reach:
+    too far, in a list, in code."""
+    first, left = sentence, list(said[-MOST_BEFORE:])
+    while leans(first.text) or (left and _goes_on_in(left[-1], first)):
+        if first.line and not (left and left[-1].line == first.line):
+            above = lines[first.line - 1]
+            if lines[first.line].kind is _Kind.ITEM or above.end <= given:
+                break
+            if above.kind in (_Kind.ITEM, _Kind.CODE):
+                return first.start, True
+        if not left:
+            return first.start, len(said) > MOST_BEFORE
+        if left[-1].start < given or _is_greeting(left[-1].text):
+            break
+        if sentence.end - left[-1].start > LONGEST_WHOLE:
+            return first.start, True
+        first = left.pop()
+    return first.start, False
+
+
+def _goes_on_in(before: _Piece, after: _Piece) -> bool:
+    """Whether the mark between two pieces of a paragraph ends no sentence: a small letter follows, where sentences begin
+    with capital ones."""
+    return before.line == after.line and after.text[:1].islower() and before.text[:1].isupper()
+
+
+def _is_greeting(sentence: str) -> bool:
+    return len(_WORD.findall(sentence)) <= FEWEST_WORDS and is_small_talk(sentence)
+
+
+def _last_of(pieces: Sequence[_Piece], first: int) -> int:
+    """The last piece of the sentence that begins with one."""
+    last = first
+    for following in pieces[first + 1 : first + 1 + MOST_BEFORE]:
+        if not _goes_on_in(pieces[first], following):
+            break
+        last += 1
+    return last
 
 
 def is_stub(text: str) -> bool:
@@ -184,7 +270,7 @@ def _end_of_paragraph(lines: Sequence[_Line], at: int) -> tuple[int, bool]:
 def _goes_on(line: _Line, following: _Line) -> bool:
     """Whether the sentence at the end of a line goes on in the next, or behind blank lines."""
     apart = following.number - line.number
-    if following.kind is not _Kind.PLAIN or apart > NEAR:
+    if following.kind is not _Kind.PLAIN or apart > NEAR or _are_rows(line, following):
         return False
     if _ENDED.search(line.text) or _OF_CODE.search(line.text) or following.text[:1] in "<{}[|#@$=&/\\":
         return False
@@ -215,6 +301,8 @@ def _end_of_list(lines: Sequence[_Line], at: int) -> tuple[int, bool]:
     if at + 1 == len(lines):
         return at, False
     opening, first = lines[at], lines[at + 1]
+    if _are_rows(opening, first):
+        return (at, False) if _is_in_table(lines, at) else _taken(lines, at, _in_rows)
     introduces = _INTRODUCES.search(opening.text) is not None
     joins = opening.kind is not _Kind.ITEM and _JOINS.search(opening.text) is not None
     match first.kind:
@@ -297,3 +385,20 @@ def _in_block(opening: _Line, first: _Line) -> _Belongs:
 
 def _is_next(line: _Line, following: _Line) -> bool:
     return following.number == line.number + 1
+
+
+def _are_rows(line: _Line, following: _Line) -> bool:
+    """Whether two lines are rows of one table."""
+    if not _is_next(line, following) or line.kind is not _Kind.PLAIN or following.kind is not _Kind.PLAIN:
+        return False
+    return any(cells.search(line.text) and cells.search(following.text) for cells in _COLUMNS)
+
+
+def _in_rows(before: _Line, line: _Line, after: _Line | None) -> bool:
+    """The rows of a table."""
+    return _are_rows(before, line)
+
+
+def _is_in_table(lines: Sequence[_Line], at: int) -> bool:
+    """Whether a line is a row of a table of which another row says what it is about."""
+    return _CELL.search(lines[at].text) is not None or (at > 0 and _are_rows(lines[at - 1], lines[at]))

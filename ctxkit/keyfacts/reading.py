@@ -8,8 +8,9 @@ from functools import cached_property
 from itertools import chain, islice
 
 from ctxkit.core.conversation import Unit
-from ctxkit.core.facts import Fact, Speaker, is_rule, unnumbered
-from ctxkit.core.items import Item, PartKind, Role, Writer
+from ctxkit.core.facts import Fact, Speaker, is_rule, unnumbered, withdraws
+from ctxkit.core.items import Item, Part, PartKind, Role, Shape, Writer
+from ctxkit.core.marks import is_marked
 from ctxkit.core.profile import told_again
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
@@ -88,22 +89,35 @@ class Reader:
         users said must be kept, or all others."""
         ids = {item.id for unit in units for item in unit.items}
         for item, fact in chain.from_iterable(self._noted.values()):
-            if item.id in ids and rules == (is_rule(fact) and fact.said_by != "tool"):
+            if item.id in ids and rules == _is_users(fact):
                 priority = VITAL if rules else NAMED if fact.said_by == "assistant" else READ
                 again = replace(fact, key=unnumbered(fact.key), must_keep=rules, priority=priority)
                 yield Found(replace(again, denied=denies(fact.value), source=(item.id,), turn=item.turn))
 
     @cached_property
-    def _noted(self) -> dict[tuple[bool, tuple[str, str]], list[tuple[Item, Fact]]]:
-        """By name, what tools told apart: the facts of the newest note that has it."""
-        noted: dict[tuple[bool, tuple[str, str]], list[tuple[Item, Fact]]] = {}
-        for item in (item for unit in self.view.units for item in unit.items if item.returned):
-            for fact in (fact for part in self.view.parts(item) for fact in told_again(part.text)):
-                name = fact.said_by == "tool", fact.name
-                of_name = [each for each in noted.pop(name, ()) if each[0] is item]
-                if not fact.retracted:
-                    noted[name] = [*of_name, (item, fact)]
+    def _noted(self) -> dict[tuple[bool, tuple[str, str], str], list[tuple[Item, Fact]]]:
+        """By name, what tools told apart: the facts of the newest note that has it. Of rules each that any note has:
+        they may be of several conversations, and anybody can write a note. Each goes only where a later one withdraws
+        the very words of it."""
+        noted: dict[tuple[bool, tuple[str, str], str], list[tuple[Item, Fact]]] = {}
+        for item, fact in self._told():
+            by_tool = fact.said_by == "tool"
+            if fact.retracted:
+                for name, told in noted.items():
+                    gone = [each for each in told if each[0] is not item and withdraws(fact, each[1])]
+                    if gone and name[0] == by_tool:
+                        noted[name] = [each for each in told if each not in gone]
+                continue
+            name = by_tool, fact.name, fact.value if _is_users(fact) else ""
+            noted[name] = [*(each for each in noted.pop(name, ()) if each[0] is item), (item, fact)]
         return noted
+
+    def _told(self) -> Iterator[tuple[Item, Fact]]:
+        """What all notes tell that came back."""
+        for item in (item for unit in self.view.units for item in unit.items if not item.synthetic):
+            for shape, part in self._parts(item):
+                if _came_back(item, shape, part):
+                    yield from ((item, fact) for fact in told_again(part.text))
 
     def _of_plugins(self, text: str, by: Speaker) -> list[Fact]:
         """What plugins find in a text."""
@@ -125,16 +139,12 @@ class Reader:
             yield from told_by_tool(text) if by == "tool" else given_in(text)
 
     def _texts(self, units: Iterable[Unit]) -> Iterator[tuple[Item, str, Speaker]]:
-        """The texts of units, and who said each. What stands beside results in one entry is a user's."""
-        items = (item for unit in units for item in unit.items if not item.synthetic)
-        for item, entry in ((each, entry) for each in items for entry in self.view.originals(each)):
-            shape, parts = self.view.setting.meter.read(entry)
-            if shape.role is Role.SYSTEM:
-                continue
-            for part in parts:
+        """The texts of units, and who said each: what stands beside results in one entry is a user's."""
+        for item in (item for unit in units for item in unit.items if not item.synthetic):
+            for shape, part in self._parts(item):
+                if shape.role is Role.SYSTEM or _came_back(item, shape, part):
+                    continue
                 match part.reads_as:
-                    case PartKind.TEXT if item.returned:
-                        pass  # `told_again` reads it
                     case PartKind.TEXT:
                         by: Speaker = "user" if shape.words else "assistant"
                         yield item, part.text, "tool" if item.document else by
@@ -142,6 +152,12 @@ class Reader:
                         yield item, part.text, "tool"
                     case PartKind.ARGUMENTS:
                         yield item, part.text, "assistant"
+
+    def _parts(self, item: Item) -> Iterator[tuple[Shape, Part]]:
+        """The parts of an item as they arrived, each with the shape of its entry."""
+        for entry in self.view.originals(item):
+            shape, parts = self.view.setting.meter.read(entry)
+            yield from ((shape, part) for part in parts)
 
     def _clean(self, item: Item, text: str, by: Speaker, found: Sequence[Found]) -> Iterator[Found]:
         """Facts with their source, without those that hold a secret of the text."""
@@ -153,12 +169,21 @@ class Reader:
             if is_rule(each.fact) and not each.fact.must_keep:  # what must be kept alone is called so
                 each = replace(each, fact=replace(each.fact, key=f"{each.fact.key} of {by}"))
             trust: Speaker = by if each.fact.said_by == "user" else each.fact.said_by
-            if item.shape.results:  # the entry is a tool's too, and a fact has the least trust of its sources
-                trust = "tool"
             fact = replace(each.fact, source=(item.id,), turn=item.turn, said_by=trust)
             if by != "tool":
                 fact = _written(fact, item.writer)
             yield replace(each, fact=fact)
+
+
+def _is_users(fact: Fact) -> bool:
+    """Whether a note tells a fact as one of what users said must be kept."""
+    return is_rule(fact) and fact.said_by != "tool"
+
+
+def _came_back(item: Item, shape: Shape, part: Part) -> bool:
+    """Whether a part is a text of ctxkit's own: a message alone, or what a program put before words of a user's."""
+    spoken = shape.words and part.kind is PartKind.TEXT and not item.document
+    return spoken and (item.returned or is_marked(part.text))
 
 
 def _written(fact: Fact, writer: Writer) -> Fact:

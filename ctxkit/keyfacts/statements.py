@@ -60,9 +60,12 @@ _THE = re.compile(
 _LIVES = re.compile(
     r"(?<!\w)I(?:['’]m| am| have| just)? (?:now )?(?:live|living|moved)(?: now)? (?:in|at|to|on) (?P<value>[^\n]{1,200})"
 )
+_NAME = r"[A-Z](?:[\w'’-]|\.(?=\w)){0,24}"
 _CALLED = re.compile(
-    r"(?<!\w)(?:call me|I go by) (?P<value>(?!back|at|on|later|when|if|a\b|an\b|the\b|about)[A-Z][\w .'’-]{1,40})",
-    re.IGNORECASE,
+    r"(?<!\w)(?<!not )(?<!n['’]t )(?<!never )(?i:call me|I go by) (?!(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|tomorrow|today"
+    r"|tonight|noon|midnight|asap|now|soon|later|again|right|please|back|if|when|whenever|once|before|after|anytime|maybe|at|on|in|by|for"
+    r"|about|i|the|an?|mr|mrs|ms|dr|prof)(?![A-Za-z]))"
+    rf"(?P<value>{_NAME}(?: {_NAME}){{0,3}})"
 )
 _CHINESE = re.compile(
     r"(?:我们?|咱们?)(?P<who>[一-鿿]{0,4}?)的(?:新)?(?P<key>[^\s,，。；;:：是为改换变叫的]{1,8}?)"
@@ -121,7 +124,7 @@ def statements_in(sentence: str) -> Iterator[Statement]:
 def _made(pattern: re.Pattern[str], match: re.Match[str], *, changed: bool) -> Statement | None:
     """A statement from a match, None where what it found is no key or no value."""
     fields = match.groupdict()
-    fixed = {_LIVES: "lives in", _CHINESE_PLACE: "住址", _CALLED: "name"}
+    fixed = {_LIVES: "lives in", _CHINESE_PLACE: "住址", _CALLED: "is called"}
     key = fixed.get(pattern) or " ".join(fields["key"].lower().split())
     value = _value(fields["value"])
     if (

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from ctxkit.containing import is_callers
 from ctxkit.errors import ConfigError, ModelCallError
 from ctxkit.models.breaker import Admission, Breaker
-from ctxkit.models.containing import is_callers
 from ctxkit.models.functions import function_sender
 from ctxkit.models.problems import CANCELLED, Problem, problem_of
 from ctxkit.models.question import Answer, Ask, Question

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -51,6 +52,7 @@ def openai_sender(model: ModelSettings) -> Send:
         except Exception as error:  # noqa: BLE001 - whatever the client raises is a problem to report
             shape = isinstance(error, ValidationError)
             problem = Problem("what came back is no answer of this API") if shape else problem_of(error)
+            problem = replace(problem, why=f"{problem.why}{_at(base_url)}")
             return Reply(problem=problem, cause=None if key in f"{error} {error!r}" else error)
 
     return send
@@ -121,6 +123,13 @@ def _limit_name(base_url: str) -> str:
     return "max_completion_tokens" if ours else "max_tokens"
 
 
+def _at(base_url: str | None) -> str:
+    """Which address was asked, without what of it may be a secret: a user, a password, a query; "" for the client's own."""
+    address = urlsplit(base_url or "")
+    place = address.netloc.rpartition("@")[2]
+    return f" at {address.scheme}://{place}{address.path}" if place else ""
+
+
 def _is_local(base_url: str) -> bool:
     """Whether an address is on this machine or in its own network, where servers often want no key."""
     host = urlsplit(base_url).hostname or ""
@@ -131,7 +140,9 @@ def _is_local(base_url: str) -> bool:
 
 
 def _no_key(model: ModelSettings) -> Problem:
+    """A name that is not in capitals is not repeated: some keys look like one."""
+    named = model.api_key_env if model.api_key_env.isupper() else "that api_key_env names"
     return Problem(
-        f"there is no key: set the environment variable {model.api_key_env}, or name another in api_key_env",
+        f"there is no key: set the environment variable {named}, or name another in api_key_env",
         lasting=False,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 __all__ = ["AnyModel", "ModelSettings"]
 
@@ -23,7 +24,7 @@ class ModelSettings(BaseModel):
         extra: further fields of each request, as the API has them, such as `{"reasoning_effort": "low"}`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
     name: str = Field(min_length=1)
     api: Literal["chat", "responses"] = "chat"
@@ -33,6 +34,15 @@ class ModelSettings(BaseModel):
     timeout_s: float = Field(default=60.0, gt=0)
     retries: int = Field(default=2, ge=0)
     extra: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, value: str) -> str:
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", value):  # it may be the key: no error repeats it
+            raise ValueError(
+                "has to be the name of an environment variable, such as OPENAI_API_KEY, never the key itself"
+            )
+        return value
 
 
 def _named(value: Any) -> Any:

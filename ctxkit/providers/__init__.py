@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Literal, cast, get_args
@@ -27,14 +28,24 @@ def provider(format: str) -> Provider:
     """The adapter of a wire format.
 
     Raises:
-        UnknownPluginError: there is no such format; the message lists those there are.
+        UnknownPluginError: there is no such format; the message has the one that may be meant, and lists those there are.
     """
     if not isinstance(format, str) or format not in _CLASSES:
         known = ", ".join(FORMATS)
         raise UnknownPluginError(
-            f"no format {format!r:.60}; there are: {known}", name=format, installed=FORMATS
+            f"no format {format!r:.60}; there are: {known}{_meant(format)}", name=format, installed=FORMATS
         )
     return _adapter(format)
+
+
+_VENDORS = {"claude": "anthropic", "google": "gemini", "openai": "openai-chat", "vertex": "gemini"}
+
+
+def _meant(format: object) -> str:
+    """What somebody may mean by the name of a vendor, or by a slip."""
+    name = format.casefold()[:60] if isinstance(format, str) else ""
+    near = [_VENDORS[name]] if name in _VENDORS else get_close_matches(name, FORMATS, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 @cache

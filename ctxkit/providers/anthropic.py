@@ -29,6 +29,7 @@ class Anthropic:
     """
 
     name = FORMAT
+    field = "messages"
     joins_runs = True
     results_adjacent = True
     one_result_entry = False
@@ -39,8 +40,8 @@ class Anthropic:
     intrinsic = frozenset(["A7", "A10", "A11", "A15", "A25"])
 
     def dump(self, message: object) -> list[Entry]:
-        """A dict as it is, but for SDK blocks in its content; a Message as an assistant message of what the API
-        takes back: no id, model or usage."""
+        """A message as it is, but for SDK blocks in its content; a response, the SDK's Message or its JSON, as an
+        assistant message of what the API takes back: no id, model or usage."""
         return [dumped(message)]
 
     def shape(self, entry: Entry, *, index: int = 0) -> Shape:

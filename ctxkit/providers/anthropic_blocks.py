@@ -128,6 +128,11 @@ def unreadable(entry: object) -> tuple[tuple[str | int, ...], str] | None:
     reason, nor is what a provider would refuse in a readable message."""
     if not isinstance(entry, dict):
         return (), f"a message is a dict, not {type(entry).__name__}"
+    if entry.get("tool_calls") or entry.get("role") == "tool":
+        key = "tool_calls" if entry.get("tool_calls") else "role"
+        return (
+            key,
+        ), "this looks like openai-chat: here calls are blocks of type tool_use, results tool_result"
     role, content = entry.get("role"), entry.get("content")
     if not isinstance(role, str) or role not in _ROLES:
         given = f"{role!r:.80}" if isinstance(role, str) else type(role).__name__

@@ -9,6 +9,7 @@ from ctxkit.errors import ProviderFormatError
 from ctxkit.providers.anthropic_blocks import kind_of
 from ctxkit.providers.anthropic_shape import FORMAT
 from ctxkit.providers.common import dump_model, path_text
+from ctxkit.providers.foreign import response_format
 
 __all__ = ["dumped"]
 
@@ -18,15 +19,16 @@ _CITATION_RESPONSE_ONLY = frozenset({"file_id"})
 
 
 def dumped(message: object) -> Entry:
-    """A dict as it is, with SDK blocks in its content made JSON; a Message as `role` and `content` alone.
+    """A message as it is, with SDK blocks in its content made JSON; a response as `role` and `content` alone.
 
     Blocks lose what a response has and a request refuses: keys without a value, `parsed_output`, and the
     `file_id` of citations. `compaction` and `fallback` blocks are kept to the letter (A27, A29). Source: the
     `*Block` and `*BlockParam` types of anthropic 2.14. Raises ProviderFormatError for anything else.
     """
-    if isinstance(message, dict):
-        return _with_json_blocks(message)
-    match dump_model(message):
+    given = message if isinstance(message, dict) else dump_model(message)
+    match given:
+        case dict() if given is message and response_format(given) != FORMAT:
+            return _with_json_blocks(given)
         case {"role": "assistant", "content": list() as blocks}:
             return {"role": "assistant", "content": [_as_param(block) for block in blocks]}
     raise ProviderFormatError(

@@ -216,7 +216,8 @@ def _misplaced(entries: Sequence[Any], index: int) -> str:
     after = entries[index + 1] if index + 1 < len(entries) else None
     if not may_precede_system(before):
         return (
-            "role 'system' must follow a 'user' message or an assistant message that ends in server tool use"
+            "role 'system' must follow a 'user' message or an assistant message that ends in server tool use; "
+            "the system text of the whole conversation stands beside the messages, as `system`"
         )
     if after is not None and not (isinstance(after, dict) and after.get("role") == "assistant"):
         return "role 'system' must precede an 'assistant' message or end the list"
@@ -269,7 +270,8 @@ def _loop_start(turns: Sequence[JoinedTurn]) -> Iterator[Violation]:
         return
     if any(turn.role == "assistant" and turn.of_kind(*THINKING) for turn in turns):
         message = "the open tool loop does not begin with thinking, although thinking is on"
-        yield _found("A16", loops[0][0].blocks[0], message)
+        # no entry's flaw: which one the loop begins with changes when steps are left out
+        yield Violation("A16", -1, path_text(*loops[0][0].blocks[0].path), message)
 
 
 def _begins_well(turn: JoinedTurn) -> bool:

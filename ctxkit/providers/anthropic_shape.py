@@ -34,7 +34,7 @@ def shape_of(entry: Any, index: int) -> Shape:
     refuse_foreign(entry, FORMAT, path_text("messages", index))
     match entry["role"]:
         case "system":
-            return Shape(Role.SYSTEM, binds="previous" if index else "", keep=_changes_settings(entry))
+            return Shape(Role.SYSTEM, binds="previous", keep=_changes_settings(entry))
         case "user":
             results = tuple(Result(block["tool_use_id"]) for block in results_of(entry))
             return Shape(Role.TOOL, results=results, words=_has_words(entry)) if results else _SPOKEN

@@ -6,7 +6,7 @@ from typing import Any
 
 from ctxkit.errors import ProviderFormatError
 
-__all__ = ["refuse_foreign", "refuse_other_vendor"]
+__all__ = ["refuse_foreign", "refuse_other_vendor", "response_format"]
 
 _BLOCKS = {
     "tool_use": "anthropic",
@@ -51,8 +51,30 @@ def _looks_like(entry: dict[str, Any]) -> str:
     return ""
 
 
+def response_format(message: object) -> str:
+    """The format of which the JSON of a whole response is, by what no entry of a request has; "" for what is none."""
+    match message:
+        case {"object": "response", "output": list()}:
+            return "openai-responses"
+        case {"type": "message", "id": str(), "content": list(), "stop_reason": _, "usage": _}:
+            return "anthropic"
+        case {"role": _} | {"parts": _}:
+            return ""
+        case {"choices": list()}:
+            return "openai-chat"
+        case {"candidates": _} | {"promptFeedback": _} | {"prompt_feedback": _}:
+            return "gemini"
+    return ""
+
+
 def refuse_other_vendor(message: object, format: str) -> None:
-    """Raise ProviderFormatError when an object is made by the SDK of a vendor that has another format."""
+    """Raise ProviderFormatError when an object is made by the SDK of a vendor that has another format, or is a response's
+    JSON of another format."""
+    found = response_format(message)
+    if found not in ("", format):
+        raise ProviderFormatError(
+            f"this is a response of {found}; is format={format!r} right?", format=format
+        )
     package = type(message).__module__.partition(".")[0]
     formats = _VENDORS.get(package, (format,))
     if format not in formats:

@@ -12,7 +12,7 @@ from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError, ProviderFormatError
 from ctxkit.providers import gemini_rules
 from ctxkit.providers.common import opaque_tokens, path_text, replace_at, text_of_json
-from ctxkit.providers.foreign import refuse_foreign
+from ctxkit.providers.foreign import refuse_foreign, response_format
 from ctxkit.providers.gemini_wire import (
     MEDIA,
     OpenCalls,
@@ -47,6 +47,7 @@ class Gemini:
     """The `contents` of the Gemini API and of Vertex AI, in camelCase or snake_case JSON."""
 
     name = _FORMAT
+    field = "contents"
     joins_runs = True
     results_adjacent = True
     one_result_entry = True
@@ -58,10 +59,10 @@ class Gemini:
 
     def dump(self, message: object) -> list[Entry]:
         """See `Provider`. Takes dicts, and `Content`, `Candidate` and `GenerateContentResponse` of google-genai;
-        of a response the first candidate. Bytes become base64."""
-        if isinstance(message, dict):
+        of a response, or its JSON, the first candidate. Bytes become base64."""
+        if isinstance(message, dict) and response_format(message) != _FORMAT:
             return [message]
-        dumped = _dumped(message)
+        dumped = _candidate(message) if isinstance(message, dict) else _dumped(message)
         if "candidates" in dumped:
             candidates = dumped["candidates"] or [{}]
             dumped = candidates[0]
@@ -70,8 +71,8 @@ class Gemini:
         )
         if not content or not content.keys() <= {"role", "parts"}:
             raise ProviderFormatError(
-                f"a {type(message).__name__} holds no content; pass a content, a dict, or a response that has "
-                "a candidate with content",
+                f"{'the response' if isinstance(message, dict) else f'a {type(message).__name__}'} holds no content; "
+                "pass a content, a dict, or a response that has a candidate with content",
                 format=_FORMAT,
             )
         return [content]
@@ -252,6 +253,30 @@ def _same(one: Call, other: Call) -> bool:
     return one.id == other.id and one.name == other.name
 
 
+def _candidate(response: Entry) -> dict[str, Any]:
+    """The first candidate of a response's JSON, as `_dumped` gives that of the SDK's: without keys that have no value."""
+    match response.get("candidates"):
+        case [{"content": {"parts": list() as parts} as content}, *_]:
+            return {"content": _valued({**content, "parts": [_part_sent_back(part) for part in parts]})}
+        case [{"content": dict() as content}, *_]:
+            return {"content": _valued(content)}
+    return {}
+
+
+def _part_sent_back(part: Any) -> Any:
+    return (
+        {key: _valued(value) for key, value in part.items() if value is not None}
+        if isinstance(part, dict)
+        else part
+    )
+
+
+def _valued(value: Any) -> Any:
+    return (
+        {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+    )
+
+
 def _dumped(message: object) -> dict[str, Any]:
     """The JSON of an SDK object; {} for what is none."""
     dump = None if isinstance(message, type) else getattr(message, "model_dump", None)
@@ -271,7 +296,8 @@ def _checked(entry: Any, index: int) -> bool:
     role = role_of(entry)
     if role is None:
         told = entry["role"] if isinstance(entry["role"], str) else type(entry["role"]).__name__
-        raise _malformed(f"role {told[:40]!r} is unknown; use 'user' or 'model'", index)
+        beside = "; system text stands beside the contents, as `system`" if told == "system" else ""
+        raise _malformed(f"role {told[:40]!r} is unknown; use 'user' or 'model'{beside}", index)
     parts = entry.get("parts")
     if not isinstance(parts, list | None):
         raise _malformed(f"parts are a list, not {type(parts).__name__}", index)

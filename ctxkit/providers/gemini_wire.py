@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ctxkit.core.items import Call, Result
+from ctxkit.core.pairing import ids_first
 from ctxkit.core.provider import Entry
 
 __all__ = [
@@ -199,9 +200,8 @@ class OpenCalls:
 
     def take_all(self, results: Sequence[Result]) -> list[int | None]:
         """The same for all results of a content, those that have an id first."""
-        order = sorted(range(len(results)), key=lambda at: results[at].id is None)
         taken: list[int | None] = [None] * len(results)
-        for at in order:
+        for at in ids_first(results):
             taken[at] = self.take(results[at])
         return taken
 

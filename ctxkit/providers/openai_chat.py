@@ -22,6 +22,9 @@ from ctxkit.providers.openai_chat_shape import FORMAT, call_ids, given_to, resul
 
 __all__ = ["OpenAIChat"]
 
+_MAY_BE_NULL = ("content", "refusal")
+"""Keys that a message of a response often has without a value, and that a request takes so."""
+
 
 class OpenAIChat:
     """The `messages` of Chat Completions, `tool_calls` and the old `function_call` alike; see `Provider`.
@@ -31,6 +34,7 @@ class OpenAIChat:
     """
 
     name = FORMAT
+    field = "messages"
     joins_runs = False
     results_adjacent = True
     one_result_entry = False
@@ -41,17 +45,22 @@ class OpenAIChat:
     intrinsic = frozenset(["C7", "C8", "C9", "C14"])
 
     def dump(self, message: object) -> list[Entry]:
-        """A dict as it is; a ChatCompletionMessage as a dict of what was set; the first choice of a ChatCompletion.
+        """A message as it is; a ChatCompletionMessage as a dict of what was set; the first choice of a completion, the
+        SDK's or its JSON.
 
-        What the SDK's `parse` helper adds for its caller (`parsed`, `parsed_arguments`) is left out.
+        What the SDK's `parse` helper adds for its caller (`parsed`, `parsed_arguments`) is left out, and so are keys
+        without a value but for those that a request may have so.
         """
-        if isinstance(message, dict):
-            return [message]
-        match dump_model(message):
+        given = message if isinstance(message, dict) else dump_model(message) or {}
+        match given:
+            case {"role": _}:
+                return [given if given is message else _sent_back(given)]
             case {"choices": [{"message": dict() as found}, *_]}:
-                return [_without_parsed(found)]
-            case dict() as found if "role" in found:
-                return [_without_parsed(found)]
+                return [_sent_back(found)]
+            case {"choices": _}:
+                raise ProviderFormatError("the response holds no choice with a message", format=FORMAT)
+        if given is message:
+            return [given]
         raise ProviderFormatError(
             f"{type(message).__name__} is no message; pass a dict, a ChatCompletionMessage or a ChatCompletion",
             format=FORMAT,
@@ -128,14 +137,23 @@ class OpenAIChat:
         return mended(entries)
 
 
-def _without_parsed(message: Entry) -> Entry:
-    kept = {key: value for key, value in message.items() if key != "parsed"}
-    for call in kept.get("tool_calls") or ():
-        if isinstance(call, dict) and isinstance(call.get("function"), dict):
-            call["function"].pop(
-                "parsed_arguments", None
-            )  # `message` was made by `dump_model`: nobody else's
+def _sent_back(message: Entry) -> Entry:
+    kept = {
+        key: value
+        for key, value in message.items()
+        if key != "parsed" and (value is not None or key in _MAY_BE_NULL)
+    }
+    if isinstance(calls := kept.get("tool_calls"), list):
+        kept["tool_calls"] = [_call_sent_back(call) for call in calls]
     return kept
+
+
+def _call_sent_back(call: Any) -> Any:
+    match call:
+        case {"function": {"parsed_arguments": _} as function}:
+            left = {key: value for key, value in function.items() if key != "parsed_arguments"}
+            return {**call, "function": left}
+    return call
 
 
 def _stripped(entry: Entry) -> Entry:

@@ -25,6 +25,10 @@ __all__ = ["OpenAIResponses"]
 
 _NOT_SENT_BACK = frozenset({"created_by", "parsed", "parsed_arguments"})
 """Keys of the SDK's output classes that its input types do not have (R19)."""
+_MAY_BE_NULL = frozenset({"code", "keys", "outputs", "result"})
+"""Keys that an item has to have, without a value too; others without one are left out."""
+_HELD = ("content", "output", "action", "results")
+"""Keys of an item under which more of what the server made stands."""
 _SYSTEM_ENVELOPE = 4
 
 
@@ -39,6 +43,7 @@ class OpenAIResponses:
     """
 
     name = FORMAT
+    field = "input"
     joins_runs = True
     results_adjacent = False
     one_result_entry = False
@@ -49,21 +54,22 @@ class OpenAIResponses:
     intrinsic = frozenset(["R11", "R15", "R16"])
 
     def dump(self, message: object) -> list[Entry]:
-        """A dict as it is; an SDK item as a dict of what was set; the output items of a whole `Response`.
+        """An item as it is; an SDK item as a dict of what was set; the output items of a whole response, the SDK's or its
+        JSON.
 
         Keys that the SDK has on outputs only are left out of what it gives: they are refused as input.
         """
-        if isinstance(message, dict):
-            _refuse_server_side(message)
-            return [message]
-        dumped = dump_model(message) or {}
-        match dumped:
+        given = message if isinstance(message, dict) else dump_model(message)
+        match given:
             case {"object": "response", "output": list() as items}:
                 return [_sent_back(item) for item in items]
+            case dict() if given is message:
+                _refuse_server_side(given)
+                return [given]
             case {"type": str() as kind} if not kind.startswith("response."):
-                return [_sent_back(dumped)]
+                return [_sent_back(given)]
             case {"role": str()}:
-                return [_sent_back(dumped)]
+                return [_sent_back(given)]
         raise ProviderFormatError(
             f"{type(message).__name__} is no input item; pass a dict, an item that the SDK made or a Response",
             format=FORMAT,
@@ -168,12 +174,17 @@ class OpenAIResponses:
         return mended(entries)
 
 
-def _sent_back(item: Entry) -> Entry:
-    kept = {key: value for key, value in item.items() if key not in _NOT_SENT_BACK}
-    for key in ("content", "output"):
-        if isinstance(kept.get(key), list):
-            kept[key] = [_sent_back(block) if isinstance(block, dict) else block for block in kept[key]]
-    return kept
+def _sent_back(item: Any) -> Any:
+    if isinstance(item, list):
+        return [_sent_back(block) for block in item]
+    if not isinstance(item, dict):
+        return item
+    kept = {
+        key: value
+        for key, value in item.items()
+        if key not in _NOT_SENT_BACK and (value is not None or key in _MAY_BE_NULL)
+    }
+    return {key: _sent_back(value) if key in _HELD else value for key, value in kept.items()}
 
 
 def _caller(entries: Sequence[Entry], results: Sequence[Result]) -> int:

@@ -8,7 +8,7 @@ import time
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from ctxkit.engine import Outcome
+from ctxkit.engine import Outcome, refuse_inside_plan
 from ctxkit.history import Snapshot, Step
 from ctxkit.preparation import Done, Preparation
 from ctxkit.report import Report, told
@@ -118,6 +118,7 @@ class Compacting:
 
     def _leased(self, *, wait: bool) -> AbstractAsyncContextManager[bool]:
         """Have the compaction of this session for oneself; without `wait`, False when another task or worker has it."""
+        refuse_inside_plan(self._history.setting)  # which has the lease, and would be waited for
         return leased(self._log.store, self._log.id, NAME, LEASE_S, wait=wait)
 
 

@@ -37,9 +37,8 @@ class ClearToolResults(CompressionStrategy):
         results = view.results()
         regions, edits, gained = dict(view.regions), [], 0
         for each in results[: max(0, len(results) - self.keep)]:
-            if gained >= self.clear_at_least and not view.over_with(regions):
-                break
-            if each.name in self.exclude:
+            enough = gained >= self.clear_at_least and each.item.region not in view.pressed_with(regions)
+            if enough or each.name in self.exclude:
                 continue
             stub = _stub(each, view)
             gain = saved(view, each.item, each.part, stub)

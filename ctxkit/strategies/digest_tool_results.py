@@ -34,8 +34,9 @@ class DigestToolResults(CompressionStrategy):
     needed stay; the calls that were made before, and what was said, tell which those are. Later folds stand beside
     earlier ones until these take too much; then all become one. A fold names the handle of its originals.
 
-    Without `fold`, within one region, and when nothing can be folded, results are shortened where they stand, oldest
-    first. A result that is JSON stays JSON; text keeps its `name: value` lines and the sentences that carry a
+    Without `fold`, within one region, when nothing can be folded, and while it is not the whole but a region alone that
+    is over its target, results are shortened where they stand, oldest first; when that is not enough for the region, the
+    oldest steps with something in it fold. A result that is JSON stays JSON; text keeps its `name: value` lines and the sentences that carry a
     literal. What newer results say too is left out.
 
     Attributes:
@@ -53,11 +54,12 @@ class DigestToolResults(CompressionStrategy):
     def plan(self, view: View, services: Services) -> Plan:
         if not view.over:
             return Plan()
-        folded = self._folded(view, self._results(view)) if self.fold and not view.scope else Plan()
-        if not folded:
-            return self._in_place(view)
-        after = view.after(folded)
-        return folded + self._in_place(after) if after.over else folded
+        plan = self._folded(view) if view.over_whole else Plan()
+        after = view.after(plan)
+        if after.over:
+            plan += self._in_place(after)
+            after = view.after(plan)
+        return plan + self._folded(after) if after.over and not after.over_whole else plan
 
     def _results(self, view: View) -> list[ToolResult]:
         return [each for each in view.results() if each.name not in self.exclude]
@@ -70,12 +72,14 @@ class DigestToolResults(CompressionStrategy):
             return light
         return self._shortened(view, results, Rank.KEY) or light
 
-    def _folded(self, view: View, results: Sequence[ToolResult]) -> Plan:
+    def _folded(self, view: View) -> Plan:
         """Old steps folded; where there is too little room for them, the newest results make some."""
+        if not self.fold or view.scope:
+            return Plan()
         fold = Fold.of(view, kind=self.kind, exclude=self.exclude)
         newest = newest_unit(view.state)
         shorter = (
-            self._shared(view, [each for each in results if each.item.unit == newest])
+            self._shared(view, [each for each in self._results(view) if each.item.unit == newest])
             if fold.starved
             else Plan()
         )
@@ -106,8 +110,8 @@ def _digested(view: View, results: Sequence[ToolResult], least: Rank, *, spare: 
     digests = _digests(view, results, least)
     regions, edits = dict(view.regions), []
     for each, content in zip(results[: max(0, len(results) - spare)], digests, strict=False):
-        if not view.over_with(regions):
-            break
+        if each.item.region not in view.pressed_with(regions):
+            continue
         gain = _gain(view, each, content) if content is not None else 0
         if gain:
             edits.append(Shorten(each.item.id, each.part, content, "the key fields of an old tool result"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Drop, Plan
 from ctxkit.core.gaps import is_of_turn
+from ctxkit.core.items import Item
 from ctxkit.core.view import View
 from ctxkit.errors import PlanRejected
 from ctxkit.strategy import CompressionStrategy, Services
@@ -17,9 +18,7 @@ from ctxkit.strategy import CompressionStrategy, Services
 __all__ = ["DropOldest"]
 
 ATTEMPTS = 8
-"""Cuts that are tried when the first one is refused, or not enough with its stand-ins."""
-
-
+"""Plans that are tried when the first one is refused, or not enough with its stand-ins."""
 STAND_IN = 48
 """Tokens that the stand-in of a gap takes, at most."""
 
@@ -29,29 +28,30 @@ class DropOldest(CompressionStrategy):
 
     Turns go whole. In the current turn steps go one by one, the user's message stays, and one stand-in marks
     the gap. Pinned units are stepped over; what is in a region of a priority below 0 goes first, summaries last.
+    While the whole meets its target and a region does not, turns and steps without anything in that region stay.
     """
 
     kind: Literal["drop-oldest"] = "drop-oldest"
 
     def plan(self, view: View, services: Services) -> Plan:
         chunks = list(_chunks(view))
-        cut = max(_enough(chunks, view, 0, view.regions), _surplus(chunks, view))
+        going = _more(chunks, _surplus(chunks, view), view)
         best, reasons = Plan(), []
         for _ in range(ATTEMPTS):
-            if not 0 < cut <= len(chunks):
+            if not going:
                 break
-            units = tuple(unit.id for chunk in chunks[:cut] for unit in chunk.units)
+            units = tuple(unit.id for at in sorted(going) for unit in chunks[at].units)
             plan = Plan.of(Drop(units, "the oldest, until the target is met", self.kind))
             try:
                 after = view.after(plan)
             except PlanRejected as error:
                 reasons.append(str(error))
-                cut += 1
-                continue
-            best = plan
-            if not after.over or cut == len(chunks):
+                more = going | set(_left(chunks, going)[:1])
+            else:
+                best, more = plan, _more(chunks, going, after)
+            if more == going:
                 break
-            cut = max(cut + 1, _enough(chunks, view, cut, after.regions))
+            going = more
         return best if best or not reasons else Plan.failed(self.kind, reasons[0])
 
 
@@ -63,6 +63,11 @@ class _Chunk:
     leaves_gap: bool
 
     @property
+    def items(self) -> Iterator[Item]:
+        """All items of its units."""
+        return (item for unit in self.units for item in unit.items)
+
+    @property
     def gains(self) -> bool:
         """Whether it is more than what stands in for it."""
         return not self.leaves_gap or sum(unit.tokens for unit in self.units) > STAND_IN
@@ -70,11 +75,14 @@ class _Chunk:
 
 def _chunks(view: View) -> Iterator[_Chunk]:
     """What goes together: what has a low priority, then all that may go of a past turn, oldest first, then steps of
-    the current one one by one, then summaries. What is smaller than its stand-in stays."""
+    the current one one by one, then summaries. What is smaller than its stand-in stays. The steps of a loop that has
+    to begin with thinking go in order, whatever their priority."""
     regions = view.budget.regions
     low = {name for name, region in regions.items() if region.priority < 0}
-    yield from (_Chunk((unit,), True) for unit in view.free() if unit.items[0].region in low)
-    free = [unit for unit in view.free() if unit.items[0].region not in low]
+    in_order = {unit.id for unit in view.tool_loop} if view.thinks_first else set[int]()
+    first = {unit.id for unit in view.free() if unit.items[0].region in low} - in_order
+    yield from (_Chunk((unit,), True) for unit in view.free() if unit.id in first)
+    free = [unit for unit in view.free() if unit.id not in first]
     sizes = Counter(unit.turn for unit in view.units if is_of_turn(unit.items[0]))
     turns: dict[int, list[Unit]] = {}
     for unit in free:
@@ -86,24 +94,54 @@ def _chunks(view: View) -> Iterator[_Chunk]:
             if chunk.gains:
                 yield chunk
         else:
-            yield from (_Chunk((unit,), at == 0) for at, unit in enumerate(units))
+            yield from (_Chunk(run, at == 0) for at, run in enumerate(_runs(units, view)))
     yield from (_Chunk((unit,), False) for unit in free if unit.synthetic)
 
 
-def _surplus(chunks: Sequence[_Chunk], view: View) -> int:
-    """How many chunks have to go for the turns to be as few as the budget says."""
-    numbers = [turn.number for turn in view.turns if turn.number][: view.surplus_turns]
-    return max((at + 1 for at, chunk in enumerate(chunks) if chunk.units[0].turn in numbers), default=0)
+def _runs(units: Sequence[Unit], view: View) -> Iterator[tuple[Unit, ...]]:
+    """Steps of the current turn, as few at a time as may go; behind the last run none may."""
+    start = 0
+    while (end := view.cut(units, start + 1)) > start:
+        yield tuple(units[start:end])
+        start = end
 
 
-def _enough(chunks: Sequence[_Chunk], view: View, start: int, regions: Mapping[str, int]) -> int:
-    """How many chunks have to go in all, when `regions` are the sizes without the first `start` of them."""
-    left = dict(regions)
-    for at in range(start, len(chunks)):
-        if not view.over_with(left):
-            return at
-        for item in (item for unit in chunks[at].units for item in unit.items):
-            left[item.region] -= item.tokens
-        if chunks[at].leaves_gap:
-            left["summary"] = left.get("summary", 0) + STAND_IN
-    return len(chunks)
+def _surplus(chunks: Sequence[_Chunk], view: View) -> frozenset[int]:
+    """The chunks that have to go for the turns to be as few as the budget says."""
+    turns = (chunk.units[0].turn for chunk in chunks)
+    numbers = dict.fromkeys(turn for turn in turns if view.surplus_turns and turn in view.free_turns)
+    going = list(numbers)[: view.surplus_turns]
+    return frozenset(at for at, chunk in enumerate(chunks) if chunk.units[0].turn in going)
+
+
+def _left(chunks: Sequence[_Chunk], going: Set[int]) -> list[int]:
+    """The chunks that stay when those go."""
+    return [at for at in range(len(chunks)) if at not in going]
+
+
+def _more(chunks: Sequence[_Chunk], going: Set[int], view: View) -> frozenset[int]:
+    """The chunks that go for the targets to be met: `going`, which may have left the view, and the oldest others.
+
+    No summary goes for the sake of its region: it is as long as the region had room, and stand-ins came beside it.
+    """
+    left = _left(chunks, going)
+    targets = view.targets(item for at in left for item in chunks[at].items if not item.synthetic)
+    there, more, sizes = {unit.id for unit in view.units}, set(going), dict(view.regions)
+    for at in going:
+        if chunks[at].units[0].id in there:
+            _leave_out(chunks[at], sizes)
+    for at in left:
+        pressed = targets.pressed(sizes)
+        if not pressed:
+            break
+        if any(item.region in pressed for item in chunks[at].items):
+            more.add(at)
+            _leave_out(chunks[at], sizes)
+    return frozenset(more)
+
+
+def _leave_out(chunk: _Chunk, sizes: dict[str, int]) -> None:
+    for item in chunk.items:
+        sizes[item.region] -= item.tokens
+    if chunk.leaves_gap:
+        sizes["summary"] = sizes.get("summary", 0) + STAND_IN

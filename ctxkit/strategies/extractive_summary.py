@@ -87,9 +87,9 @@ class ExtractiveSummary(CompressionStrategy):
             if tried is None:
                 break
             best = tried
-            if not (best.after.over and room and covering.complete):
+            if not (best.after.over_free and room and covering.complete):
                 break
-            room = max(0, min(room, covering.view.count(text)) - best.after.over)
+            room = max(0, min(room, covering.view.count(text)) - best.after.over_free)
         return best
 
     def _without_summary(self, view: View, best: _Tried) -> Plan:
@@ -116,7 +116,7 @@ class _Tried:
     @property
     def missed(self) -> tuple[int, int]:
         """How far from the targets it ends, in tokens and in turns."""
-        return self.after.over, self.after.surplus_turns
+        return self.after.over_free, self.after.surplus_turns
 
     @property
     def met(self) -> bool:

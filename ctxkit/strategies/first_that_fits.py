@@ -47,6 +47,6 @@ class FirstThatFits(CompressionStrategy):
         return Plan(failures=failed.failures) + Plan(best.stages), nearest
 
 
-def _missed(view: View) -> tuple[int, int]:
-    """By how many tokens and turns the targets are missed yet."""
-    return view.over, view.surplus_turns
+def _missed(view: View) -> tuple[int, int, int]:
+    """By how many tokens of the whole, by how many at all, and by how many turns the targets are missed yet."""
+    return view.over_whole, view.over, view.surplus_turns

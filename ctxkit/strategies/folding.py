@@ -53,9 +53,6 @@ SOURCE_TOKENS = 2_000
 """Newest originals that are read again when folds become one. What is older is taken from the folds themselves: the
 work of a compaction does not grow with the history."""
 
-CUTS = 4
-"""Places at which what is folded may end, when the provider would refuse what follows the last one."""
-
 ATTEMPTS = 3
 """Texts that are tried: when the first is too long by the few, a later one is not."""
 
@@ -123,12 +120,17 @@ class _Folding:
             if (not unit.synthetic or unit.items[0].edited == kind)
             and not any(call.name in exclude for item in unit.items for call in item.shape.calls)
         ]
+        self._targets = view.targets(item for unit in free for item in unit.items)
         self._folds = [unit for unit in free if unit.synthetic]
-        self._arrived = [unit for unit in free if not unit.synthetic]
-        self._free = free
-        self._room = sum(unit.tokens for unit in free) - view.over
+        arrived = [unit for unit in free if not unit.synthetic]
+        self._arrived = arrived[: view.cut(arrived, len(arrived))]
+        stays = {unit.id for unit in arrived[len(self._arrived) :]}
+        self._free = [unit for unit in free if unit.id not in stays]
+        self._room = self._left(self._free)
 
     def fold(self) -> Fold:
+        if not self._view.over_whole:
+            return self._of_regions()
         if self._room <= SMALL_ROOM:
             return self._folded(self._free, 1.0)
         whole = int(self._room * WHOLE_SHARE)
@@ -138,6 +140,19 @@ class _Folding:
             spared = sum(unit.tokens for unit in self._arrived[len(self._old(whole)) :])
             fold = self._sparing(spared + unused) or fold
         return replace(fold or self._folded(self._free, 1.0), starved=False)
+
+    def _of_regions(self) -> Fold:
+        """Fold the oldest units with anything in a region that is over its target, as many as have to go for it."""
+        old, sizes = list[Unit](), dict(self._view.regions)
+        for unit in self._arrived:
+            pressed = self._targets.pressed(sizes)
+            if any(item.region in pressed for item in unit.items):
+                old.append(unit)
+                for item in unit.items:
+                    sizes[item.region] -= item.tokens
+        old = old[: self._view.cut(old, len(old))]
+        fold = self._folded(old, 1.0)
+        return self._folded([*self._folds, *old], 1.0) or fold if fold.starved and self._folds else fold
 
     def _sparing(self, whole: int) -> Fold:
         """Fold all but the newest units, as many as fit into `whole` tokens."""
@@ -154,27 +169,21 @@ class _Folding:
         return _Text(self._view, self._free, self._kind, self._left(self._free)).shared(results)
 
     def _old(self, spared: int) -> list[Unit]:
-        """The arrived units but for the newest ones, as many as fit into `spared` tokens."""
+        """The arrived units but for the newest ones, as many as fit into `spared` tokens; up to where they may go."""
         end = len(self._arrived)
         while end and self._arrived[end - 1].tokens <= spared:
             end -= 1
             spared -= self._arrived[end].tokens
-        return self._arrived[:end]
+        return self._arrived[: self._view.cut(self._arrived, end)] if end else []
 
-    def _folded(self, units: Sequence[Unit], share: float) -> Fold:
-        for fewer in range(CUTS):
-            old = units[: len(units) - fewer]
-            if not old:
-                break
-            fold = _Text(self._view, old, self._kind, min(self._left(old), int(share * self._room))).fold()
-            if fold.plan:
-                return fold
-        return Fold(Plan())
+    def _folded(self, old: Sequence[Unit], share: float) -> Fold:
+        if not old:
+            return Fold(Plan())
+        return _Text(self._view, old, self._kind, min(self._left(old), int(share * self._room))).fold()
 
     def _left(self, old: Sequence[Unit]) -> int:
         """Tokens that are left for what stands for these units."""
-        gone = {unit.id for unit in old}
-        return self._room - sum(unit.tokens for unit in self._free if unit.id not in gone)
+        return self._view.target - self._view.tokens + sum(unit.tokens for unit in old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +220,7 @@ class _Text:
             taken, drafts = self._drafts(budget)
             plan = self._plan(drafts)
             try:
-                over = self._view.after(plan).over
+                over = self._over(self._view.after(plan))
             except PlanRejected:
                 break
             best = Fold(plan, bool(over) or not is_whole(self._facts, taken))
@@ -230,6 +239,11 @@ class _Text:
             {(f.field, f.text) for f in step.facts} if step is not None else set()
             for step in best[len(self._steps) :]
         ]
+
+    def _over(self, after: View) -> int:
+        """Tokens that shorter texts would have to save yet."""
+        texts = (item for item in after.state.items if item.made == "summary" and item.edited == self._kind)
+        return after.targets(texts).over(after.regions)
 
     def _plan(self, drafts: Sequence[_Draft]) -> Plan:
         """Each run replaced by its text, or left out; one that its text would not make smaller stays."""

@@ -13,7 +13,9 @@ from pydantic import Field, StringConstraints
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Edit, Failure, Pin, Plan, Remember, Retract, Unpin
 from ctxkit.core.facts import Fact
+from ctxkit.core.items import PartKind, Role
 from ctxkit.core.view import View
+from ctxkit.keyfacts.answering import answers, asks_for_vital
 from ctxkit.keyfacts.finding import MOST_RULES
 from ctxkit.keyfacts.ledger import Ledger, Settled
 from ctxkit.keyfacts.reading import LONGEST_TEXT, MOST_OF_MESSAGE, Reader
@@ -43,7 +45,7 @@ class _Places:
 
     def edits(self) -> Iterator[Edit]:
         if self.pinned:
-            why = "it must be kept, and has no room among the facts"
+            why = "it must be kept, and is not whole among the facts"
             yield Pin(tuple(unit.id for unit in self.pinned), why=why)
         if self.unpinned:
             why = "it should be kept, and what cannot shrink needs the room"
@@ -87,7 +89,8 @@ class KeepKeyFacts(CompressionStrategy):
             chain(reader.told_again(going, rules=True), reader.bound(speaking)), room.grow_to // 2
         )
         wanted = _of_items(speaking, {*_sources(bound.left), *reader.partial, *reader.secret})
-        places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens)
+        answered = _answered(view, self.must_keep)
+        places = self._places(view, wanted, answered, room.shrink_to - ledger.bound_tokens)
         unpinned = (unit for unit in going if unit not in places.pinned)
         found = chain(reader.told_again(going, rules=False), reader.stated(unpinned))
         stated = ledger.settle(found, room, _used_in(view, going, self.kind))
@@ -95,12 +98,15 @@ class KeepKeyFacts(CompressionStrategy):
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
 
-    def _places(self, view: View, wanted: set[int], most: int) -> _Places:
+    def _places(self, view: View, wanted: set[int], answered: set[int], most: int) -> _Places:
         """What becomes of units, whether or not they are about to go (the steps that come next may take more), and of
-        those that it pinned before: the oldest are pinned, as far as there is room."""
+        those that it pinned before: the oldest are pinned, as far as there is room, answers and their
+        questions after all others."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
         places = _Places()
-        for unit in (unit for unit in view.units if unit.id in wanted | mine):
+        fresh = wanted | (answered & {unit.id for unit in view.free()})
+        units = [unit for unit in view.units if unit.id in fresh | mine]
+        for unit in sorted(units, key=lambda unit: unit.id in answered - wanted):
             cost = unit.tokens + GAP
             if cost <= most:
                 most -= cost
@@ -147,6 +153,30 @@ def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> list[Unit]:
 def _of_items(units: Sequence[Unit], items: set[int]) -> set[int]:
     """The ids of the units with any of these items."""
     return {unit.id for unit in units if not items.isdisjoint(item.id for item in unit.items)}
+
+
+def _answered(view: View, own: tuple[str, ...]) -> set[int]:
+    """The ids of units in which the assistant asks for what is vital, and of those that answer; the answer alone says
+    nothing."""
+    found: set[int] = set()
+    asking: list[Unit] = []
+    for unit in (unit for unit in view.units if not unit.synthetic):
+        if unit.items[0].shape.role is Role.MODEL:
+            asking.append(unit)
+        elif unit.said_by_user:
+            if asking and answers(unit.text, own):
+                asked = [each.id for each in asking if asks_for_vital(_told_by_model(view, each), own)]
+                found.update([*asked, unit.id] if asked else [])
+            asking = []
+    return found
+
+
+def _told_by_model(view: View, unit: Unit) -> str:
+    """What the model says in a unit, without calls and their results."""
+    items = (item for item in unit.items if item.shape.role is Role.MODEL)
+    return "\n".join(
+        part.text for item in items for part in view.parts(item) if part.reads_as is PartKind.TEXT
+    )
 
 
 def _used_in(view: View, going: Sequence[Unit], kind: str) -> Callable[[Fact], bool]:

@@ -54,7 +54,7 @@ class Selective(CompressionStrategy):
     async def plan(self, view: View, services: Services) -> Plan:
         pins = self._pins(view, services.hooks).signed(self.kind)
         after = view.after(pins)
-        if not after.over:
+        if not (after.over or after.surplus_turns):
             return pins
         plan, _ = await advance(self.others, after, services)
         return pins + plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Plan, Replace
@@ -58,6 +58,8 @@ class Summarize(CompressionStrategy):
             originals, so that nothing drifts; 0 for never. Originals that would take more than 8 questions are read
             again a slice at a time, each time the next, and the report says so.
     """
+
+    model_config = ConfigDict(hide_input_in_errors=True)  # a table of a model may have a key in it by mistake
 
     kind: Literal["summarize"] = "summarize"
     timeout_s: float | None = Field(default=TIMEOUT_S, gt=0)
@@ -152,7 +154,7 @@ def _room(covering: Covering) -> int:
     least = budget.least_gain if view.tokens > budget.start else budget.min_gain or 0
     if view.tokens > budget.limit >= view.tokens - tokens + LEAST_TOKENS:
         least = 0  # the request would not fit without it
-    meets = tokens - max(view.over, int(LEAST_SAVED * covering.tokens))
+    meets = tokens - max(view.over_free, int(LEAST_SAVED * covering.tokens))
     fits = tokens - max(0, view.tokens - budget.limit)
     return min(meets if meets >= LEAST_TOKENS else min(covering.room, fits), tokens - least)
 
@@ -168,4 +170,4 @@ def _over(covering: Covering, max_tokens: int) -> int | None:
         after = view.after(Plan.of(Replace(covering.units, text, by=Summarize.model_fields["kind"].default)))
     except PlanRejected:
         return None
-    return after.over + after.surplus_turns
+    return after.over_free + after.surplus_turns

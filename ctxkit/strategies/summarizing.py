@@ -295,6 +295,7 @@ class Writing:
                     count=count,
                     complete=answer.complete,
                     ignore=condensing_lines(language),
+                    instructions=told,
                     request=question.digest,
                 )
         except TimeoutError:
@@ -359,7 +360,8 @@ class Writing:
         sent = self._tokens(question)
         if 0 < answer.input_tokens < READ_SHARE * sent:
             raise ModelCallError(
-                f"the model read {answer.input_tokens} of about {sent} tokens: its window is smaller than `window` says",
+                f"the model read {answer.input_tokens} of about {sent} tokens: its window is smaller than `window` says, "
+                "or the count of tokens in its answer is wrong",
                 request=question.digest,
             )
 
@@ -374,6 +376,7 @@ class Writing:
             words=words,
             sent=None if question.prefix else question.text,
             ignore=requests(language_of(words or earlier)),
+            instructions=question.instructions,
             request=question.digest,
         )
 

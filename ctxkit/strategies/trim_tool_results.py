@@ -47,8 +47,8 @@ class TrimToolResults(CompressionStrategy):
         reached_newest = False
         for payload in _payloads(view, kinds):
             item = payload.item
-            if not reached_newest and not view.over_with(regions):
-                break
+            if not reached_newest and item.region not in view.pressed_with(regions):
+                continue
             reached_newest = item.unit == newest
             cap = new if reached_newest else old
             if payload.is_small(view, cap):

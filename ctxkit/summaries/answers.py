@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from ctxkit.summaries.language import matches
-from ctxkit.summaries.prose import content
+from ctxkit.summaries.prose import content, normal
 from ctxkit.summaries.salience import Said
 from ctxkit.summaries.sections import Sections
 
@@ -54,6 +54,12 @@ HEAD_LINES = 2
 NESTED = 4
 """Times that tags and marks are taken out of a text."""
 
+ECHOED_SHARE = 0.5
+"""Of an answer: with more of it out of its instructions it repeats these."""
+
+TELLING = 2
+"""Words of four letters and pairs of Chinese characters of a line that cannot stand in the instructions by chance."""
+
 LANGUAGE_SAMPLE = 20_000
 """Characters of the newest words that tell the language of a conversation."""
 
@@ -61,13 +67,13 @@ LANGUAGE_SAMPLE = 20_000
 def content_of(answer: str, ignore: Collection[str] = ()) -> str:
     """The summary in an answer: without a model's thoughts, a code block around it, tags, marks and signs of quoting.
 
-    Nothing that is left looks like a mark or a fence of ctxkit.
+    Nothing that is left looks like a mark or a fence of ctxkit, and all of it can be encoded.
 
     Args:
         answer: as the model wrote it.
         ignore: lines that are no content: of the request, which some models repeat.
     """
-    text = _QUOTED.sub("", _HEAD.sub("", without_tags(_unwrapped(_without_thoughts(answer)))))
+    text = _QUOTED.sub("", _HEAD.sub("", without_tags(_unwrapped(_without_thoughts(_encodable(answer))))))
     return "\n".join(line for line in text.splitlines() if line.strip() not in ignore).strip()
 
 
@@ -82,6 +88,11 @@ def without_tags(text: str) -> str:
         if text == before:
             return text
     return text.translate(_BRACKETS)
+
+
+def _encodable(text: str) -> str:
+    """A text with U+FFFD in the place of each half of a character that stands alone: no provider can be sent one."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _without_thoughts(answer: str) -> str:
@@ -99,7 +110,13 @@ def _unwrapped(text: str) -> str:
 
 
 def faults(
-    text: str, sections: Sections, sources: Sequence[Said], words: str, *, complete: bool
+    text: str,
+    sections: Sections,
+    sources: Sequence[Said],
+    words: str,
+    *,
+    complete: bool,
+    instructions: str = "",
 ) -> list[str]:
     """Why an answer is no summary of its sources: one reason each, none when it is one.
 
@@ -109,6 +126,7 @@ def faults(
         sources: what was summarised.
         words: what people said, which tells the language.
         complete: whether the model came to an end by itself.
+        instructions: what the model was told to do.
     """
     if not sections or not any(character.isalnum() for character in text):
         return [BLANK]
@@ -121,11 +139,20 @@ def faults(
         found.append("it is the text of an error")
     if not complete:
         found.append("it was cut off before its end")
+    if _echoes(sections, instructions):
+        found.append("it repeats its instructions")
     if not matches(" ".join(line for _, line in sections.lines()), words):
         found.append("it is in another language than the conversation")
     elif _shares_nothing(text, sources):
         found.append("it has nothing in common with the conversation")
     return found
+
+
+def _echoes(sections: Sections, instructions: str) -> bool:
+    """Whether most of an answer stands in its instructions, word for word."""
+    told, lines = normal(instructions), [normal(line) for _, line in sections.lines()]
+    echoed = sum(len(line) for line in lines if line in told and len(content(line)) >= TELLING)
+    return echoed > ECHOED_SHARE * sum(map(len, lines))
 
 
 def words_said(sources: Sequence[Said]) -> str:

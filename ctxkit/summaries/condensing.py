@@ -141,6 +141,7 @@ def condensed(
     count: Callable[[str], int],
     complete: bool = True,
     ignore: Collection[str] = (),
+    instructions: str = "",
     request: str = "",
 ) -> Condensed:
     """The summary with what a model made of its older part, which is checked as a summary is.
@@ -155,6 +156,7 @@ def condensed(
         count: tokens of a text.
         complete: False when the model was stopped before it came to an end.
         ignore: lines that are no content, as of a request that some models repeat.
+        instructions: what the model was told to do, where that is known.
         request: the digest of the question, for the error.
 
     Raises:
@@ -164,7 +166,7 @@ def condensed(
     size = count(aged.text)
     text, new = read(answer, max_tokens=size, ignore=ignore, request=request)
     sources = [Said("assistant", line) for _, line in aged.old.lines()]
-    reasons = faults(text, new, sources, aged.words, complete=complete)
+    reasons = faults(text, new, sources, aged.words, complete=complete, instructions=instructions)
     if reasons:
         raise refused(reasons, request, transient=reasons == [BLANK], what="outline")
     new, told = Origins((), aged.old, aged.language).cleaned(new)

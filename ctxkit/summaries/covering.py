@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ctxkit.core.conversation import Unit
@@ -85,32 +85,30 @@ def cover(view: View, *, kind: str, expected_tokens: int, keep_turns: int, least
     """
     free = view.free()
     earlier = tuple(unit for unit in free if _is_earlier(unit, kind))
-    fresh = [unit for unit in free if not unit.synthetic]
+    fresh = _worth_taking(view, [unit for unit in free if not unit.synthetic])
     if not fresh:
         return None
     spared = {turn.number for turn in view.turns[-keep_turns:]} if keep_turns else set[int]()
     enough = max(_enough(view, earlier, fresh, expected_tokens), _surplus(view, fresh), least)
-    taken = fresh[:enough]
+    taken = fresh[: view.cut(fresh, min(enough, len(fresh)))]
     last = taken[-1].turn
     if last != view.current_turn and last not in spared:
-        taken += [unit for unit in fresh[enough:] if unit.turn == last]
-    elif last == view.current_turn:
-        taken = _within_loop(view, fresh, len(taken))
-    return Covering(view, earlier, tuple(taken), len(taken) == len(fresh)) if taken else None
+        taken += [unit for unit in fresh[len(taken) :] if unit.turn == last]
+    return Covering(view, earlier, tuple(taken), len(taken) == len(fresh))
 
 
-def _within_loop(view: View, fresh: Sequence[Unit], enough: int) -> list[Unit]:
-    """At least `enough` units, so that what is left of a tool loop that began with thinking begins with thinking
-    (wire rule A16); when it does so nowhere, none of the current turn."""
-    if not view.thinks_first:
-        return list(fresh[:enough])
-    loop = view.tool_loop
-    at = {unit.id: index for index, unit in enumerate(loop)}
-    for end in range(enough, len(fresh) + 1):
-        place = at.get(fresh[end - 1].id, -1)
-        if place + 1 < len(loop) and loop[place + 1].thinks:
-            return list(fresh[:end])
-    return [unit for unit in fresh if unit.turn != view.current_turn]
+def _worth_taking(view: View, fresh: Sequence[Unit]) -> list[Unit]:
+    """The units of turns that are too many, of past turns with anything in a region of which something has to go, and
+    the steps of the current turn with that; as far as they may go."""
+    pressed = view.targets(item for unit in fresh for item in unit.items).pressed(view.regions)
+    going = _surplus_turns(view)
+    going |= {unit.turn for unit in fresh if unit.turn != view.current_turn and _is_in(unit, pressed)}
+    wanted = [unit for unit in fresh if unit.turn in going or _is_in(unit, pressed)]
+    return wanted[: view.cut(wanted, len(wanted))]
+
+
+def _is_in(unit: Unit, regions: Set[str]) -> bool:
+    return any(item.region in regions for item in unit.items)
 
 
 def _is_earlier(unit: Unit, kind: str) -> bool:
@@ -119,6 +117,7 @@ def _is_earlier(unit: Unit, kind: str) -> bool:
 
 def _enough(view: View, earlier: Sequence[Unit], fresh: Sequence[Unit], expected: int) -> int:
     """How many fresh units have to go with the earlier summaries for every target to be met."""
+    targets = view.targets(item for unit in fresh for item in unit.items)
     left, held = dict(view.regions), sum(unit.tokens for unit in earlier)
     rest = left.get("summary", 0) - held
     gone = 0
@@ -127,7 +126,7 @@ def _enough(view: View, earlier: Sequence[Unit], fresh: Sequence[Unit], expected
             left[item.region] -= item.tokens
         gone += unit.tokens
         left["summary"] = rest + min(expected, _room(held, gone)) + ENVELOPE
-        if not view.over_with(left):
+        if not targets.over(left):
             return at + 1
     return len(fresh)
 
@@ -137,17 +136,22 @@ def _room(earlier: int, fresh: int) -> int:
 
 
 def _surplus(view: View, fresh: Sequence[Unit]) -> int:
-    """How many fresh units have to go for the turns to be as few as the budget says; a summary counts as one."""
+    """How many fresh units have to go for the turns to be as few as the budget says."""
+    going = _surplus_turns(view)
+    return max((at + 1 for at, unit in enumerate(fresh) if unit.turn in going), default=0)
+
+
+def _surplus_turns(view: View) -> set[int]:
+    """The oldest turns that have to go for the turns to be as few as the budget says; a summary counts as one."""
     if not view.surplus_turns:
-        return 0
+        return set()
     live = [
         turn.number
         for turn in view.turns
         if turn.number and any(unit.items[0].made != "summary" for unit in turn.units)
     ]
-    limit = view.budget.context_limit or 0
-    going = set(live[: len(live) - max(0, limit - 1)])
-    return max((at + 1 for at, unit in enumerate(fresh) if unit.turn in going), default=0)
+    surplus = len(live) - max(0, (view.budget.context_limit or 0) - 1)
+    return set([number for number in live if number in view.free_turns][:surplus])
 
 
 def max_summary_tokens(view: View, *, kind: str, max_tokens: int | None = None) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ctxkit.summaries.prose import legible
+
 __all__ = [
     "asks",
     "assents",
@@ -33,6 +35,14 @@ def _cue(english: str, chinese: str) -> re.Pattern[str]:
     return re.compile(words(english, chinese), re.IGNORECASE)
 
 
+def _has(cue: re.Pattern[str], sentence: str) -> bool:
+    return cue.search(legible(sentence)) is not None
+
+
+def _begins(cue: re.Pattern[str], sentence: str) -> bool:
+    return cue.match(legible(sentence)) is not None
+
+
 VITAL = (
     r"allerg\w{0,8}|anaphyla\w{1,7}|intoleran\w{1,5}|coeliac|celiac|epi-?pens?"
     r"|(?:cannot|can['’]?t|can not|unable to) (?:eat|drink|tolerate|digest)"
@@ -53,7 +63,7 @@ RULE = (
 """What says that something must be, or must not."""
 
 _BINDS = _cue(
-    rf"{VITAL[0]}|{RULE[0]}|must(?:n['’]?t)?|never|always|pregnan\w{1, 4}|no later than|at (?:most|least)|no (?:more|less) than"
+    rf"{VITAL[0]}|{RULE[0]}|must(?:n['’]?t)?|never|always|pregnan\w{{1,4}}|no later than|at (?:most|least)|no (?:more|less) than"
     r"|(?:do not|don['’]t) (?:ever )?(?!know|think|worry|have|see|believe|mean|understand|need|mind|remember|recall|get|feel"
     r"|hesitate|care|want|like)\w{1,20}|(?:cannot|can['’]t|can not) (?:eat|drink|take|use|travel|fly|exceed|be|go over|afford)"
     r"|shouldn['’]t|should not|only (?:if|when|after|use)|make sure|be sure|without (?:asking|my)|deadline|keep in mind"
@@ -152,76 +162,74 @@ _COMMANDS = _cue(
 def binds(sentence: str) -> bool:
     """Whether it binds what comes after: an allergy, a must, a prohibition, a limit, a deadline that is called
     one."""
-    return _BINDS.search(sentence) is not None
+    return _has(_BINDS, sentence)
 
 
 def prefers(sentence: str) -> bool:
     """Whether it says what somebody wants or likes."""
-    return _PREFERS.search(sentence) is not None
+    return _has(_PREFERS, sentence)
 
 
 def proposes(sentence: str) -> bool:
     """Whether it only weighs something: a question, a proposal, a condition, something not decided yet."""
-    return asks(sentence) or _PROPOSES.search(sentence) is not None
+    return asks(sentence) or _has(_PROPOSES, sentence)
 
 
 def decides(sentence: str) -> bool:
     """Whether it states a decision; a proposal or a question states none."""
-    return _DECIDES.search(sentence) is not None and not proposes(sentence)
+    return _has(_DECIDES, sentence) and not proposes(sentence)
 
 
 def commits(sentence: str) -> bool:
     """Whether it says that something was decided: in the assistant's mouth "let's go ahead" only goes on."""
-    return _COMMITS.search(sentence) is not None and not (proposes(sentence) or narrates(sentence))
+    return _has(_COMMITS, sentence) and not (proposes(sentence) or narrates(sentence))
 
 
 def narrates(sentence: str) -> bool:
     """Whether it tells what its speaker is about to say or do."""
-    return _NARRATES.match(sentence) is not None
+    return _begins(_NARRATES, sentence)
 
 
 def reports_done(sentence: str) -> bool:
     """Whether it says that something was done, and not that it was not."""
-    return _DONE.search(sentence) is not None and not (proposes(sentence) or _NOT_DONE.search(sentence))
+    return _has(_DONE, sentence) and not (proposes(sentence) or _has(_NOT_DONE, sentence))
 
 
 def reports_open(sentence: str) -> bool:
     """Whether it says that something has yet to be done, or failed."""
-    return _OPEN.search(sentence) is not None and not (asks(sentence) or _IF.search(sentence))
+    return _has(_OPEN, sentence) and not (asks(sentence) or _has(_IF, sentence))
 
 
 def requests(sentence: str) -> bool:
     """Whether it asks for something to be done."""
-    return _REQUESTS.search(sentence) is not None or _VERBS.match(sentence) is not None
+    return _has(_REQUESTS, sentence) or _begins(_VERBS, sentence)
 
 
 def asks(sentence: str) -> bool:
     """Whether it is a question."""
-    return _ASKS.search(sentence) is not None
+    return _has(_ASKS, sentence)
 
 
 def wonders(sentence: str) -> bool:
     """Whether it is a question, or begins as one: speech that was written down has no question marks."""
-    return asks(sentence) or (
-        _WONDERS.match(sentence) is not None and not sentence.endswith((".", "。", "!"))
-    )
+    return asks(sentence) or (_begins(_WONDERS, sentence) and not sentence.endswith((".", "。", "!")))
 
 
 def offers(sentence: str) -> bool:
     """Whether it asks for a yes to something that would be done then."""
-    return _OFFERS.search(sentence) is not None
+    return _has(_OFFERS, sentence)
 
 
 def assents(sentence: str) -> bool:
     """Whether it begins with a yes."""
-    return _ASSENTS.match(sentence) is not None
+    return _begins(_ASSENTS, sentence)
 
 
 def is_small_talk(sentence: str) -> bool:
     """Whether it begins as thanks, greetings and offers of help do."""
-    return _SMALL_TALK.match(sentence) is not None
+    return _begins(_SMALL_TALK, sentence)
 
 
 def commands(sentence: str) -> bool:
     """Whether it tells its reader what to do: in text of a tool that is data, and no part of a summary."""
-    return _COMMANDS.search(sentence) is not None
+    return _has(_COMMANDS, sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from ctxkit.summaries.answers import without_tags
 from ctxkit.summaries.known import missing
@@ -102,9 +103,10 @@ def _without_orders(line: str) -> str:
 
 
 def _of_person(said: Said, language: Language) -> Iterator[Locked]:
-    """The specifics of a message, in their sentences where these are short."""
+    """The specifics of a message, in their sentences where these are short, else in their lines:
+    code has no sentences."""
     sentence_of: dict[str, str] = {}
-    for sentence in sentences(said.text):
+    for sentence in chain(sentences(said.text), map(str.strip, said.text.splitlines())):
         if len(sentence) <= LONGEST_CONTEXT:
             for specific in specifics(sentence):
                 sentence_of.setdefault(specific.text, sentence)

@@ -33,7 +33,8 @@ def is_checked(specific: Specific) -> bool:
 
 def missing(summary: str, locked: Iterable[Specific]) -> tuple[Specific, ...]:
     """Those of `locked` that do not stand in the summary verbatim, white space and the case of clauses aside."""
-    return Known((summary,)).missing(locked)
+    known = Known((summary,))
+    return tuple(each for each in locked if not known.verbatim(each))
 
 
 class Known:
@@ -43,19 +44,25 @@ class Known:
         self._texts: Sequence[str] = tuple(texts)
 
     def has(self, specific: Specific) -> bool:
-        """Whether a specific stands there, and not merely as a piece of a longer one."""
-        if any(True for _ in self._standing(specific.text)):
+        """Whether a specific stands there, sums of money and commands in another way of writing too."""
+        if self.verbatim(specific):
             return True
         match specific.kind:
-            case Kind.CONSTRAINT | Kind.COMMAND:
+            case Kind.COMMAND:
                 return normal(specific.text) in self._normal
             case Kind.AMOUNT:
                 return _numbers(specific.text) <= self._numbers
             case _:
                 return False
 
+    def verbatim(self, specific: Specific) -> bool:
+        """Whether a specific stands there as it is, and not merely as a piece of a longer one."""
+        if any(True for _ in self._standing(specific.text)):
+            return True
+        return specific.kind is Kind.CONSTRAINT and normal(specific.text) in self._normal
+
     def missing(self, specifics: Iterable[Specific]) -> tuple[Specific, ...]:
-        """Those that do not stand there."""
+        """Those that do not stand there; see `has`."""
         return tuple(each for each in specifics if not self.has(each))
 
     def where(self, specific: Specific) -> set[int]:

@@ -15,7 +15,7 @@ from ctxkit.summaries.prose import sentences
 from ctxkit.summaries.salience import Said, label, unlabelled
 from ctxkit.summaries.sections import Sections
 from ctxkit.summaries.specifics import Kind, Specific, specifics
-from ctxkit.summaries.support import UNVERIFIED, Support, Supported, Voices, is_unverified
+from ctxkit.summaries.support import NOTED, UNVERIFIED, Support, Supported, Voices, is_unverified
 
 __all__ = ["NOT_IN_SOURCE", "Origins", "directs", "seizes"]
 
@@ -34,13 +34,23 @@ _PEOPLES = ("goal", "decisions")
 _COUNTED = frozenset({Kind.AMOUNT, Kind.DATE, Kind.TIME})
 """Kinds that tell one value from another by a digit alone: "one day" and "Friday" stand anywhere."""
 
-_USER = re.compile(
-    r"\W{0,3}(?:the )?(?:user|customer|client|human|用户|客户|顾客)\W{0,3}[:：]\W{0,3}(?=\w)", re.IGNORECASE
+_NAMED = re.compile(
+    r"\W{0,3}(?:the )?(?:(?P<user>user|customer|client|human|用户|客户|顾客)|(?P<system>system|developer|系统|开发者))"
+    r"(?: ?(?:prompt|message|says?|said|wants?|wanted|asks?|asked|states?|stated|requests?|requested|agrees|agreed"
+    r"|confirms?|confirmed|decided)|提示|消息|说|要求|表示|希望|同意|确认)?(?:\W{0,3}[:：]|[\])】）]\W{0,3}[:：]?)\W{0,3}(?=\w)",
+    re.IGNORECASE,
 )
-"""What stands before a line that a user is quoted with, when it is not the label that ctxkit writes."""
+"""What stands before a line that a person is quoted with, when it is not the label that ctxkit writes."""
+
+MOST_OF_A_VALUE = 2
+"""Words behind "Customer:" that are a value of that name, and quote nobody."""
+
+_PERSONS = ("user", "system")
+"""Who may order somebody."""
 _CLAUSE = re.compile(r"[,;](?=\s)|[，；]")
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _WORD = re.compile(f"[{HAN}]|[A-Za-z0-9]+")
+_PIECE = re.compile(rf"[{HAN}]|[^\s{HAN}]+")
 
 _SEIZES = re.compile(
     r"\b(?:from now on|(?:ignore|disregard|override|forget) (?:all|any|every|your|the|previous|prior|earlier)|you are now"
@@ -107,10 +117,11 @@ class Origins:
         goal or decision that only paraphrases what tools said becomes a fact that is marked as unverified; so does one
         that nobody said, and any other line that nobody said is marked where it stands.
 
-        A goal, a decision and what a user is quoted with orders nobody unless people did: otherwise it becomes such a
-        fact, or goes when it wants to be obeyed by whoever reads it. An exact value has one in it that was said, or is
-        what its speaker said nearly word for word; another is a fact, or goes when it orders somebody or nothing
-        supports it.
+        A goal, a decision and what a person is quoted with orders nobody unless people did: otherwise it becomes such a
+        fact, or goes when it wants to be obeyed by whoever reads it. What is told as a person's is what that person said
+        nearly word for word, in the system's name everywhere, in the user's where it decides or orders anything; a goal or
+        an open item in other words loses the name. An exact value has one in it that was said, or is what its speaker said
+        nearly word for word; another is a fact, or goes when it orders somebody or nothing supports it.
         """
         text = "\n".join(line for _, line in sections.lines())
         invented = [each.text for each in specifics(text) if is_checked(each) and not self._all.has(each)]
@@ -148,37 +159,58 @@ class Origins:
         """Why a sentence goes, "" for one that may stay."""
         if self._orders(sentence, told_as=by):
             return "an instruction that only a tool's text has"
-        if (section == "exact" or seizes(sentence)) and self._unasked(section, by, sentence):
+        wants_obedience = section == "exact" or by == "system" or seizes(sentence)
+        if wants_obedience and directs(sentence) and self._unasked(section, by, sentence):
             return "an instruction that no person gave"
         return ""
 
     def _unasked(self, section: str, by: str, sentence: str) -> bool:
-        """Whether a sentence orders somebody where only what people want belongs, and is not what they said."""
-        if self._voices is None or by == "tool" or not directs(sentence):
+        """Whether a sentence tells what somebody wants or agreed on, and is not what they said; or the opposite of it."""
+        if self._voices is None or by == "tool":
             return False
-        if by == "user" or (by and section == "exact"):
-            return not self._voices.quoted(by, sentence)
+        orders = directs(sentence)
+        if by in _PERSONS:
+            return self._is_put_in_the_mouth_of(by, section, sentence, orders=orders)
+        if by and section == "exact":
+            return orders and not self._voices.quoted(by, sentence)
         if section not in (*_PEOPLES, "exact"):
             return False
+        if not orders:
+            return section != "exact" and self._voices.contradicted(sentence)
         seizing = [clause for clause in _CLAUSE.split(sentence) if seizes(clause)]
-        orders = seizing or [sentence]
-        return not all(self._voices.gave(each, people_alone=bool(seizing)) for each in orders)
+        return not all(self._voices.gave(each, people_alone=bool(seizing)) for each in seizing or [sentence])
+
+    def _is_put_in_the_mouth_of(self, by: str, section: str, sentence: str, *, orders: bool) -> bool:
+        """Whether a person who is named with a sentence did not say it, as far as it matters in its section."""
+        assert self._voices is not None
+        if self._voices.quoted(by, sentence):
+            return False
+        if orders or (by == "user" and section == "decisions"):
+            return True
+        if by == "system":
+            elsewhere = section != "decisions" and self._voices.quoted("", sentence)
+            return not (elsewhere or self._voices.told(by, sentence))
+        if section in ("goal", "open"):
+            return not self._voices.told(by, sentence)
+        return self._voices.contradicted(sentence)
 
     def _is_exact(self, line: str) -> bool:
-        """Whether a line has a value that was said, or is what its speaker said; an order has to be that."""
+        """Whether a line has a value that was said, or is what its speaker said; an order, and what is told as a person's,
+        has to be that."""
         by, said = _quoted(line)
         if self._voices is None:
             return True
         if by != "tool" and directs(said):
             return self._voices.quoted(by, said)
-        if any(self._tells(each) for each in _values(said)):
+        of_others = by not in _PERSONS or (bool(self._tools) and self._is_tools(said))
+        if of_others and any(self._tells(each) for each in _values(said)):
             return True
         if by == "tool":
             runs = set(_runs(said))
             return max(self._runs_of_tools(runs).values(), default=0) >= MOSTLY * len(runs)
         name, _, value = said.replace("：", ":").partition(":")
-        pieces = (said, value) if len(name) <= LONGEST_NAME else (said,)
-        return any(self._voices.quoted(by, each) for each in pieces)
+        named = len(name) <= LONGEST_NAME and (by not in _PERSONS or self._voices.quoted("", name))
+        return any(self._voices.quoted(by, each) for each in ((said, value) if named else (said,)))
 
     def _tells(self, value: Specific) -> bool:
         """Whether a value was said, and is one that tells anything by itself."""
@@ -193,7 +225,7 @@ class Origins:
             told.append(
                 f"moved from exact values to facts, since nobody said it in these words: {line!r:.120}"
             )
-            return "facts", self._unverified(said) if by in ("user", "system", "assistant") else line
+            return "facts", self._unverified(said) if by in (*_PERSONS, "assistant") else line
         told.append(f"left out, no exact value and nothing that was said supports it: {line!r:.120}")
         return "exact", ""
 
@@ -216,16 +248,24 @@ class Origins:
         if any(self._unasked(section, by, each) for each in tuple(sentences(said)) or (said,)):
             told.append(f"marked as unverified, since no person asked for it: {line!r:.120}")
             return "facts", self._unverified(said)
+        line = self._named(section, by, line, said)
         support = Supported.OWN if section == "exact" else self._supported(section, by, said)
         if support is Supported.TOOLS and section in _PEOPLES:
             told.append(f"moved from {section} to facts, since only tools speak of it: {line!r:.120}")
-            return fact, self._unverified(line)
+            return fact, self._unverified(said if by in _PERSONS else line)
         if support is Supported.TOOLS:
             return fact, label("tool", self._language, self._tool_of(said)) + said
         if support is Supported.NOBODY:
             told.append(f"marked as unverified, since nothing that was said supports it: {line!r:.120}")
-            return fact, self._unverified(line)
+            return fact, self._unverified(said if by in _PERSONS else line)
         return section, line
+
+    def _named(self, section: str, by: str, line: str, said: str) -> str:
+        """A line without the name of a person who said it in other words, where the name would make it binding."""
+        binding = by == "system" or (by == "user" and section in ("goal", "open"))
+        if self._voices is None or not binding or self._voices.quoted(by, said):
+            return line
+        return said
 
     def _supported(self, section: str, by: str, said: str) -> Supported:
         """Whose a line is. What people want, what a user is quoted with and what somebody is to do translates no tool."""
@@ -295,19 +335,23 @@ def _retold(line: str) -> Said:
 def _quoted(line: str) -> tuple[str, str]:
     """Who is quoted with a line, "" for nobody, and the line without its label."""
     by, said = unlabelled(line)
-    found = None if by else _USER.match(line)
-    return ("user", line[found.end() :]) if found else (by, said)
+    found = None if by else _NAMED.match(line)
+    if found is None:
+        return by, said
+    rest = line[found.end() :]
+    is_value = len(_PIECE.findall(rest)) <= MOST_OF_A_VALUE and not directs(rest)
+    return ("", line) if is_value else (found.lastgroup or "", rest)
 
 
 def _voiced(sources: Sequence[Said], earlier: Sections) -> Iterator[tuple[str, str]]:
-    """Who said what, tools left aside, "" for a line of an earlier summary that names nobody. Of these only goals,
-    decisions and exact values count: a fact may be what a tool said, in another script."""
+    """Who said what, tools left aside, "" for a goal, a decision or an exact value of an earlier summary that names
+    nobody. A fact of it that names nobody counts less: it may be what a tool said, in another script."""
     for each in sources:
         yield ("assistant", each.call) if each.by == "tool" else (each.by, each.text)
     for section, line in earlier.lines():
         by, said = _quoted(line)
-        if by != "tool" and not is_unverified(line) and (by or section in (*_PEOPLES, "exact")):
-            yield by, said
+        if by != "tool" and not is_unverified(line):
+            yield by or ("" if section in (*_PEOPLES, "exact") else NOTED), said
 
 
 def _own(said: Said) -> tuple[str, ...]:

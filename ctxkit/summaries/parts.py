@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.items import Item
-from ctxkit.core.state import opens_turn
 from ctxkit.core.view import View
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prompt import QUOTE
@@ -45,26 +44,12 @@ def spoken(view: View, units: Iterable[Unit]) -> tuple[Turned, ...]:
 
 
 def original_units(view: View, items: Iterable[Item]) -> tuple[Unit, ...]:
-    """What summaries stand for, as it arrived: one unit a turn."""
+    """What summaries stand for, as it arrived, less what was erased since: one unit a turn."""
     ids = sorted({id for item in items for span in item.stands_for for id in span})
-    turns = _turns(view, ids)
     by_turn: dict[int, list[Item]] = {}
-    for id in ids:
-        raw = view.setting.original(id)
-        shape = view.setting.meter.read(raw)[0]
-        item = Item(id, raw, shape, id, turns[id], 0, "recent", writer=view.setting.writer(id))
-        by_turn.setdefault(turns[id], []).append(item)
+    for item in view.setting.arrived(ids):
+        by_turn.setdefault(item.turn, []).append(item)
     return tuple(Unit(items[0].id, turn, tuple(items), view.parts) for turn, items in by_turn.items())
-
-
-def _turns(view: View, ids: Sequence[int]) -> dict[int, int]:
-    """The number of the turn that each id belongs to."""
-    turns, turn = {}, 0
-    for id in range(ids[-1] + 1 if ids else 0):
-        raw = view.setting.original(id)
-        turn += opens_turn(Item(id, raw, view.setting.meter.read(raw)[0], id, 0, 0, "recent"))
-        turns[id] = turn
-    return turns
 
 
 def parted(

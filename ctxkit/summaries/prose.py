@@ -12,14 +12,19 @@ __all__ = [
     "content",
     "fenced_lines",
     "is_prose",
+    "legible",
     "normal",
     "one_line",
     "pieces_of",
     "placed",
+    "places_of",
     "sentences",
     "sentences_of",
     "stems",
 ]
+
+LONGEST_ASIDE = 160
+"""Characters on each side of a mark within which brackets hold it."""
 
 LONGEST = 280
 """Characters of a sentence above which it is given in clauses; a clause that is longer still is no prose."""
@@ -34,11 +39,33 @@ _END = re.compile(
 )
 _CLAUSE = re.compile(r"[,;:](?=\s)|[，；：]|\s[-–—](?=\s)|——")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:[A-Za-z]|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|vs|etc|approx|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov"
-    r"|Dec|Inc|Ltd|Co|Corp|e\.g|i\.e|cf|al|a\.m|p\.m|o\.k|O\.K|U\.S)\.\Z|^\s*\d{1,2}\.\Z"
+    r"(?:^|[\s(（\"“'‘])(?:(?:[A-Za-z]\.)*[A-Za-z]|(?i:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|approx|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?"
+    r"|Oct|Nov|Dec|Inc|Ltd|Co|Corp|cf|al|Ph\.D))\.\Z|(?:^|[\s(（])(?:No|Nr)\.\Z|^\s*\d{1,2}\.\Z"
 )
-_OF_A_NUMBER = re.compile(r"(?:^|[\s(])(?:no|nos|nr|art|sec|para|ch|vol|pp?)\.\Z")
+_OF_A_NUMBER = re.compile(r"(?:^|[\s(（])(?:no|nos|nr|art|sec|para|ch|vol|pp?)\.\Z")
 """Abbreviations that end no sentence when a number follows."""
+
+_OF_MORE = re.compile(
+    r"(?:^|[\s\d(（])(?i:max|min|ca|pcs?|qty|tel|ext|dept|apt|ave|blvd|bldg|rd|rm|est|incl|excl|esp|resp|misc|temp|tbsp?|tsp|oz"
+    r"|lbs?|kg|mg|ml|ft|hrs?|mins?|secs?|yrs?|wks?|mos?|tabs?|caps?|inj|ref|req|Jr|Sr|Mon|Tues?|Wed|Thurs?|Fri|Sat|Sun)\.\Z"
+)
+"""Abbreviations that end no sentence when a number or a small letter follows."""
+
+_BRACKETS = "(（", ")）"
+_PAUSE = re.compile(r"\.{2,}|…")
+
+_INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+"""Soft hyphens, blanks without a width and marks of direction, for use in the class of a regular expression."""
+
+_WIDE_BLANK = r"\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000\u3164"
+"""Blanks of any width, and line ends, for the same use."""
+
+_ODD = re.compile(f"[{_WIDE_BLANK}{_INVISIBLE}`´ʹʼ‘’′＇０-９Ａ-Ｚａ-ｚ]")
+_BLANKS = re.compile("  +")
+_LEGIBLE = re.compile(f"[ {_WIDE_BLANK}][ {_WIDE_BLANK}{_INVISIBLE}]*|[^{_INVISIBLE}]")
+_IS_BLANK = re.compile(f"[{_WIDE_BLANK}]")
+_IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
+_WIDER = ord("Ａ") - ord("A")
 
 _HAN_RUN = re.compile(f"[{HAN}]+")
 _LATIN = re.compile(r"[A-Za-z]{4,40}")
@@ -81,6 +108,27 @@ def one_line(text: str) -> str:
 def normal(text: str) -> str:
     """What two sentences that say the very same have in common, whatever their case, blanks and last mark."""
     return " ".join(text.casefold().split()).strip(_EDGES)
+
+
+def legible(text: str) -> str:
+    """A text as its words are looked for: one blank where there are several or a line end, no invisible characters,
+    straight apostrophes, letters and digits of one width."""
+    read = _ODD.sub(_as_read, text)
+    return _BLANKS.sub(" ", read) if "  " in read else read
+
+
+def places_of(text: str) -> list[int]:
+    """Where in a text each character of its legible form stands."""
+    return [found.start() for found in _LEGIBLE.finditer(text)]
+
+
+def _as_read(found: re.Match[str]) -> str:
+    odd = found.group()
+    if _IS_BLANK.match(odd):
+        return " "
+    if _IS_INVISIBLE.match(odd):
+        return ""
+    return chr(ord(odd) - _WIDER) if "０" <= odd <= "ｚ" else "'"
 
 
 def is_prose(sentence: str) -> bool:
@@ -141,20 +189,45 @@ def pieces_of(text: str, longest: int) -> Iterator[tuple[str, bool]]:
 def sentences_of(line: str) -> Iterator[str]:
     """The sentences of a line, however long."""
     start = 0
-    for match in _END.finditer(line):
-        if match.group() == "." and _abbreviates(line, start, match.end()):
-            continue
-        yield from _cut(line, start, match.end())
-        start = match.end()
+    for mark in _END.finditer(line):
+        if not _is_in_a_sentence(line, start, mark):
+            yield from _cut(line, start, mark.end())
+            start = mark.end()
     yield from _cut(line, start, len(line))
 
 
-def _abbreviates(line: str, start: int, end: int) -> bool:
+def _is_in_a_sentence(line: str, start: int, mark: re.Match[str]) -> bool:
+    """Whether the sentence goes on behind a mark: it abbreviates, it stands in brackets, or a small letter follows on
+    a pause, a closing bracket or a quotation."""
+    after = line[mark.end() : mark.end() + 2].strip()[:1]
+    marks = mark.group().rstrip("*")
+    closes = marks[-1:] not in ".!?。！？；…"
+    if marks.rstrip("\"'”’)]") == "." and _abbreviates(line, start, mark.start() + 1, after):
+        return True
+    if after.islower() and (closes or _PAUSE.match(marks)):
+        return True
+    return not (closes and after.isupper()) and _is_aside(line, start, mark.start())
+
+
+def _abbreviates(line: str, start: int, end: int, after: str) -> bool:
     """Whether the dot before `end` is that of an abbreviation."""
     place = max(start, end - 12)
     if _ABBREVIATION.search(line, place, end):
         return True
-    return _OF_A_NUMBER.search(line, place, end) is not None and line[end : end + 2].strip()[:1].isdigit()
+    if after.isdigit() and _OF_A_NUMBER.search(line, place, end):
+        return True
+    return (after.isdigit() or after.islower()) and _OF_MORE.search(line, place, end) is not None
+
+
+def _is_aside(line: str, start: int, at: int) -> bool:
+    """Whether a mark stands in brackets that were opened in the middle of its sentence."""
+    before, behind = line[max(start, at - LONGEST_ASIDE) : at], line[at : at + LONGEST_ASIDE]
+    opens, closes = _BRACKETS
+    opened = max(map(before.rfind, opens))
+    if opened < max(0, *map(before.rfind, closes)) or not any(each in behind for each in closes):
+        return False
+    place = at - len(before) + opened
+    return line[max(start, place - 2) : place].strip() != ""
 
 
 def _in_clauses(sentence: str) -> Iterator[str]:

@@ -64,7 +64,10 @@ def _of_digest(lines: Iterable[str]) -> Iterator[tuple[Speaker, str]]:
 
 
 def _of_facts(facts: Iterable[Fact]) -> Iterator[tuple[Speaker, str]]:
-    """A rule is a user's; of anything else in front nobody knows whether a user or the assistant said it."""
+    """A rule is a user's, unless a tool told it; of anything else in front nobody knows whether a user or the assistant
+    said it."""
     for fact in facts:
-        if not fact.retracted:
-            yield "user" if is_rule(fact) else fact.said_by, fact.value if is_rule(fact) else fact.line
+        if is_rule(fact) and fact.said_by != "tool" and not fact.retracted:
+            yield "user", fact.value
+        elif not fact.retracted:
+            yield fact.said_by, fact.line

@@ -11,16 +11,17 @@ from itertools import islice
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.items import NOBODY, Item, Part, PartKind, Role, Writer
+from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import Awaited
 from ctxkit.core.view import View
 from ctxkit.summaries import cues
 from ctxkit.summaries.cues import binds as binding
 from ctxkit.summaries.labels import Speaker, author_of, called, label, unlabelled, who
 from ctxkit.summaries.language import Language
-from ctxkit.summaries.prose import content, is_prose, normal, one_line, sentences
+from ctxkit.summaries.prose import LONGEST, content, is_prose, normal, one_line, sentences
 from ctxkit.summaries.results import LONGEST_LINE, result_pieces
 from ctxkit.summaries.returned import returned
-from ctxkit.summaries.specifics import Kind, carried
+from ctxkit.summaries.specifics import Kind, carried, identifies
 
 __all__ = [
     "Said",
@@ -102,6 +103,14 @@ CHAT_SENTENCES = 3
 MOST_SENTENCES = 400
 """Sentences of one message that are read."""
 
+MOST_APART = 3
+"""Lines of one message for identifiers that stand in no sentence of it, and `LONGEST_APART` characters of each: of a
+pasted file the first are enough."""
+
+LONGEST_APART = 160
+BEFORE = 60
+"""Characters that are kept before an identifier in a line that is longer."""
+
 LONGEST_QUESTION = 400
 """Characters at the end of a message in which its question is looked for."""
 
@@ -136,7 +145,7 @@ def _said_in(view: View, unit: Unit) -> Iterator[Said]:
                 case PartKind.RESULT:
                     call = asked.take(part) or _UNASKED
                     yield Said("tool", part.text, part.name or call.name, call.text)
-                case PartKind.TEXT if item.returned:
+                case PartKind.TEXT if _speaker(item) == "user" and is_marked(part.text):
                     yield from (Said(by, each) for by, each in returned(part.text) or ())
                 case PartKind.TEXT if part.text.strip():
                     yield Said(_speaker(item), part.text, writer=item.writer)
@@ -222,7 +231,7 @@ def worth(line: str, section: str) -> float:
 
 
 class _Heard:
-    """What was said before: words, pairs and identifiers of lines, and whole lines.
+    """What was said before: words, pairs and identifiers of lines, whole lines, and what exact values people gave.
 
     Where people have names, what one of them said is not said yet when another says it; but it is for those without.
     """
@@ -230,16 +239,23 @@ class _Heard:
     def __init__(self, known: Collection[str]) -> None:
         self._words: defaultdict[str, set[str]] = defaultdict(set)
         self._lines: defaultdict[str, set[str]] = defaultdict(set)
+        self._given = set[str]()
         for line in known:
             by, text = unlabelled(line)
             for piece in _ASKED.sub("", text).split(BETWEEN) if by == "tool" else (text,):
-                self.add(piece, author_of(line))
+                self.add(piece, author_of(line), by_tool=by == "tool")
 
-    def add(self, text: str, author: str = "") -> None:
+    def add(self, text: str, author: str = "", *, by_tool: bool = False) -> None:
         """Remember what a text says."""
         for each in (author, _ANYBODY):
             self._lines[each].add(normal(text))
             self._words[each].update(content(text))
+        if not by_tool:
+            self._given.update(value.text for value in carried(text))
+
+    def has_value(self, value: str) -> bool:
+        """Whether somebody gave an exact value, tools left aside."""
+        return value in self._given
 
     def has(self, text: str, author: str = "") -> bool:
         """Whether the very same was said."""
@@ -280,6 +296,42 @@ def _of_person(
         line = _line(each, sentence, language, heard, first=first and each.by == "user", chat=chat)
         if line is not None:
             yield line
+    if each.by in ("user", "system"):
+        yield from _apart(each, language, heard)
+
+
+def _apart(each: Said, language: Language, heard: _Heard) -> Iterator[Salient]:
+    """The identifiers that a person gives in no sentence, in code, a table, JSON, a list, an address, a line without an end,
+    each as it stands in its line; those of several short lines together."""
+    author, pieces = called(each.writer.author), list[str]()
+    for piece in _pieces_apart(each.text, heard, author):
+        if pieces and len(pieces[-1]) + len(BETWEEN) + len(piece) <= LONGEST_APART:
+            pieces[-1] += BETWEEN + piece
+        elif len(pieces) < MOST_APART:
+            pieces.append(piece)
+        else:
+            break
+    for piece in pieces:
+        line = _label(each, language) + piece
+        yield Salient("facts", line, worth(line, "facts"))
+
+
+def _pieces_apart(text: str, heard: _Heard, author: str) -> Iterator[str]:
+    """What is to be kept of the lines of a text that have identifiers which were not said yet."""
+    for line in map(str.strip, text.splitlines()):
+        for value in carried(line):
+            if identifies(value) and len(value.text) <= LONGEST and not heard.has_value(value.text):
+                piece = line if len(line) <= LONGEST_APART else _with_words_before(value.text, line)
+                heard.add(piece, author)
+                yield piece
+
+
+def _with_words_before(value: str, line: str) -> str:
+    """A value in a line with what stands right before it."""
+    at = line.index(value)
+    before = line[max(0, at - BEFORE) : at]
+    cut = before.find(" ") + 1 if at > BEFORE else 0
+    return before[cut:] + value
 
 
 def _is_answer(text: str, told: Sequence[str]) -> bool:
@@ -370,7 +422,7 @@ def _of_tool(each: Said, language: Language, heard: _Heard, longest: int) -> Ite
     """One line for a result, with the records or sentences in it that are likely to be needed and were not said."""
     asked, told = result_pieces(each.text, each.call, heard.has, longest)
     for piece in told:
-        heard.add(piece)
+        heard.add(piece, by_tool=True)
     if told:
         line = label("tool", language, each.tool) + asked + BETWEEN.join(told)
         yield Salient("facts", line, worth(line, "facts"))

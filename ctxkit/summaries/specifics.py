@@ -11,7 +11,7 @@ from ctxkit.literals import LONGEST_KEY
 from ctxkit.summaries.cues import asks, binds
 from ctxkit.summaries.prose import placed
 
-__all__ = ["Kind", "Specific", "carried", "specifics"]
+__all__ = ["Kind", "Specific", "carried", "identifies", "specifics"]
 
 
 class Kind(StrEnum):
@@ -128,6 +128,27 @@ def specifics(text: str) -> tuple[Specific, ...]:
 def carried(sentence: str) -> tuple[Specific, ...]:
     """The specifics in a sentence that are no clause themselves."""
     return tuple(dict.fromkeys(specific for _, specific in _marked(sentence)))
+
+
+_IDENTIFY = frozenset(
+    {
+        Kind.IDENTIFIER,
+        Kind.PHONE,
+        Kind.PATH,
+        Kind.HOST,
+        Kind.COMMAND,
+        Kind.CODE,
+        Kind.VERSION,
+    }
+)
+_ADDRESSES = frozenset({Kind.EMAIL, Kind.URL})
+
+
+def identifies(specific: Specific) -> bool:
+    """Whether a specific is asked for later though no sentence tells what it is: an address, or what has a digit and is no
+    amount and no date. All else may be any name in code."""
+    numbered = specific.kind in _IDENTIFY and any(map(str.isdigit, specific.text))
+    return numbered or specific.kind in _ADDRESSES
 
 
 LONG_CLAUSE = 100

@@ -9,16 +9,19 @@ What tells somebody what to do is measured more strictly (`Voices`): a wish that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ctxkit.literals import HAN
+from ctxkit.summaries.cues import asks
 from ctxkit.summaries.language import Language
-from ctxkit.summaries.prose import STEM, stems
+from ctxkit.summaries.prose import STEM, sentences, stems
 
-__all__ = ["UNVERIFIED", "Quotes", "Support", "Supported", "Voices", "is_unverified"]
+__all__ = ["NOTED", "UNVERIFIED", "Quotes", "Support", "Supported", "Voices", "is_unverified"]
 
 UNVERIFIED: dict[Language, str] = {"en": "[unverified]", "zh": "[未核实]"}
 """What stands behind a line of a summary that nothing that was said supports."""
@@ -43,6 +46,9 @@ ASKED_SHARE = 0.5
 ASKED_SHARE_CHINESE = 0.35
 """The same in Chinese, where the pairs of characters across words are nobody's."""
 
+LIKE_SHARE = 0.6
+"""Of the words of a clause: as many one of the sources has to have that it is to be compared with."""
+
 APART = 3
 """Words of a message from one to the next of a quotation from it: as many as one are left out, and one more."""
 
@@ -65,6 +71,23 @@ _NOT = re.compile(
     r"n['’]t\b|(?<=can)not\b|\b(?:not|never|nor?)\b|不(?:要|得|许|准|能|可以?)?|别|勿|禁止", re.IGNORECASE
 )
 _NEGATED = "¬"
+
+_FORBIDS = re.compile(
+    r"\b(?:(?:must|should|shall|may|need)(?:n['’]t| not)|(?:is|are|was|were)(?:n['’]t| not)|(?:am|['’](?:m|re|s)) not|not to|no(?= [a-z])(?! (?:longer|more|need|problem|idea|one)\b)|avoid(?:ing)?|refrain from"
+    r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?:do(?:n['’]t| not)|never))\b"
+    r"|不要|不得|不[许許]|不[准準]|不是|[不没](?=[过過]敏)|勿|禁止|(?<![特区分级类个离差告性识辨判鉴派])别",
+    re.IGNORECASE,
+)
+"""What denies or forbids the word behind it. Inability and what did not happen ("I cannot cancel it", "you never shipped
+it") forbid nothing."""
+
+_WHEN = frozenset({"befo", "afte", "unti", "前", "后", "後"})
+"""Words of which another turns a clause about: "call after nine" is no opposite of "do not call before nine"."""
+
+_PART = re.compile(r"[,;:](?=\s)|[，；：]|\s[-–—](?=\s)|\bbut\b|但", re.IGNORECASE)
+
+NOTED = "noted"
+"""Whose the facts of an earlier summary are that name nobody."""
 
 _PEOPLE = ("user", "system")
 
@@ -151,38 +174,124 @@ class Quotes:
         return set(self._places.get(run, ()))
 
 
+@dataclass(frozen=True, slots=True)
+class _Stance:
+    """The words of a clause, and those that it affirms and denies as far as that is plain."""
+
+    words: frozenset[str]
+    affirmed: frozenset[str]
+    denied: frozenset[str]
+
+    @classmethod
+    def each_of(cls, sentence: str) -> Iterator[_Stance]:
+        """The stances of the clauses of a sentence; a question has none."""
+        for clause in () if asks(sentence) else _PART.split(sentence):
+            words = frozenset(_plain(clause))
+            denied = (_plain(clause[found.end() :])[:1] for found in _FORBIDS.finditer(clause))
+            yield cls(
+                words, frozenset() if _NOT.search(clause) else words, frozenset(chain.from_iterable(denied))
+            )
+
+    def contradicts(self, other: _Stance) -> bool:
+        """Whether one of the two denies what the other affirms."""
+        if not _WHEN.isdisjoint(self.words ^ other.words):
+            return False
+        return not (self.affirmed.isdisjoint(other.denied) and self.denied.isdisjoint(other.affirmed))
+
+
+class _Heard:
+    """What some of those who spoke said."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(texts)
+
+    @cached_property
+    def quotes(self) -> Quotes:
+        return Quotes(self._texts)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return stems("\n".join(self._texts))
+
+    @cached_property
+    def _stances(self) -> tuple[_Stance, ...]:
+        said = (each for text in self._texts for each in sentences(text))
+        return tuple(stance for each in said for stance in _Stance.each_of(each))
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """The places of the clauses that have a word."""
+        found: dict[str, list[int]] = {}
+        for at, stance in enumerate(self._stances):
+            for word in stance.words:
+                found.setdefault(word, []).append(at)
+        return found
+
+    def contradicts(self, sentence: str) -> bool:
+        """Whether a clause of a sentence says the opposite of the clause that it is most like; of each, if several are."""
+        return any(map(self._is_opposed_to, _Stance.each_of(sentence)))
+
+    def _is_opposed_to(self, told: _Stance) -> bool:
+        like = Counter(at for word in told.words for at in self._places.get(word, ()))
+        most = max(like.values(), default=0)
+        if most < max(1, LIKE_SHARE * len(told.words)):
+            return False
+        return all(told.contradicts(self._stances[at]) for at, words in like.items() if words == most)
+
+
 class Voices:
     """What people and the assistant said, by speaker; and whether an order is one that they gave.
 
     Args:
-        spoken: who said something, "" where nobody is named, and what; tools left aside.
+        spoken: who said something, "" where nobody is named, and what; tools left aside. `NOTED` is nobody: what it
+            says supports nothing.
     """
 
     def __init__(self, spoken: Sequence[tuple[str, str]]) -> None:
         self._spoken = tuple(spoken)
-        self._quotes: dict[str, Quotes] = {}
+        self._heard: dict[tuple[str, ...], _Heard] = {}
 
     def quoted(self, by: str, text: str) -> bool:
         """Whether a speaker said it nearly word for word; any of them when `by` is ""."""
-        if by not in self._quotes:
-            self._quotes[by] = Quotes(said for speaker, said in self._spoken if by in ("", speaker))
-        return self._quotes[by].has(text)
+        return self._of(by).quotes.has(text)
+
+    def told(self, by: str, sentence: str) -> bool:
+        """Whether a sentence is, in other words, what a speaker said, or any of them when `by` is ""; too few words are
+        not enough."""
+        words = _telling(_SMALL_CHINESE.sub(" ", sentence))
+        heard = self._of(by)
+        enough = len(words) >= LEAST_WORDS and _have(heard.stems, words, sentence)
+        return enough and not heard.contradicts(sentence)
+
+    def contradicted(self, sentence: str) -> bool:
+        """Whether a sentence says the opposite of what people said, or an earlier summary."""
+        return self._of(*_NOT_THE_ASSISTANT, NOTED).contradicts(sentence)
 
     def gave(self, order: str, *, people_alone: bool) -> bool:
-        """Whether a sentence that orders somebody is what they asked for; what people did, or the assistant too."""
+        """Whether a sentence that orders somebody is what they asked for, and not the opposite of it; what people did, or
+        the assistant too."""
         words = _telling(_SMALL_CHINESE.sub(" ", order))
         if len(words) < LEAST_WORDS:
             return any(self.quoted(by, order) for by in (_PEOPLE if people_alone else ("",)))
-        share = ASKED_SHARE_CHINESE if _HAN.search(order) else ASKED_SHARE
-        return len(words & (self._of_people if people_alone else self._all)) >= share * len(words)
+        heard = self._of(*_NOT_THE_ASSISTANT) if people_alone else self._of("")
+        return _have(heard.stems, words, order) and not self.contradicted(order)
 
-    @cached_property
-    def _of_people(self) -> frozenset[str]:
-        return stems("\n".join(said for speaker, said in self._spoken if speaker != "assistant"))
+    def _of(self, *speakers: str) -> _Heard:
+        """What these speakers said; all that was said when the one is ""."""
+        if speakers not in self._heard:
+            anybody = speakers == ("",)
+            said = (text for by, text in self._spoken if by in speakers or (anybody and by != NOTED))
+            self._heard[speakers] = _Heard(said)
+        return self._heard[speakers]
 
-    @cached_property
-    def _all(self) -> frozenset[str]:
-        return stems("\n".join(said for _, said in self._spoken))
+
+_NOT_THE_ASSISTANT = (*_PEOPLE, "")
+
+
+def _have(said: frozenset[str], words: Collection[str], sentence: str) -> bool:
+    """Whether enough of the words of a sentence were said."""
+    share = ASKED_SHARE_CHINESE if _HAN.search(sentence) else ASKED_SHARE
+    return len(said.intersection(words)) >= share * len(words)
 
 
 def _telling(sentence: str) -> set[str]:
@@ -201,6 +310,11 @@ def _words(text: str) -> list[str]:
             found.append(negated + (word[:STEM] if word.isalpha() else word))
             negated = ""
     return [*found, negated] if negated else found
+
+
+def _plain(text: str) -> list[str]:
+    """The words of a text that a quotation has to keep, whether or not they stand behind a "not"."""
+    return [word for each in _words(text) if (word := each.removeprefix(_NEGATED))]
 
 
 def is_unverified(line: str) -> bool:

@@ -13,6 +13,7 @@ from ctxkit.summaries.origins import Origins
 from ctxkit.summaries.prose import LONGEST, content, normal
 from ctxkit.summaries.salience import Said, label, sentences
 from ctxkit.summaries.sections import SECTIONS, Sections, merged, parse, written
+from ctxkit.summaries.specifics import Specific
 
 __all__ = ["LEAST_TOKENS", "Checked", "checked", "read", "refused"]
 
@@ -61,16 +62,15 @@ def checked(
     sent: str | None = None,
     required: Collection[str] = (),
     ignore: Collection[str] = (),
+    instructions: str = "",
     request: str = "",
 ) -> Checked:
     """The summary in a model's answer, fit to stand for what was said.
 
-    An answer that is no summary is refused: blank, a refusal, the text of an error, cut off, in another language, made
-    from less than it stands for, of more than 64,000 characters and more than 16 for each of `max_tokens`. One
-    that is, is mended: values that are in no source are marked, and so are statements of which next to no word was
-    said; instructions that only a tool's text has are left out, what only tools said, in whichever words, is neither
-    goal nor decision, nor is an order that no person gave, an exact value was said, every value that has to survive
-    verbatim is there, and whole lines go until it is short enough.
+    An answer that is no summary is refused: blank, a refusal, the text of an error, its instructions, cut off, in
+    another language, made from less than it stands for, of more than 64,000 characters and more than 16 for each of
+    `max_tokens`. One that is, is mended: see `Origins.cleaned` for what is marked, moved and left out. Then every value that
+    has to survive verbatim is there, and whole lines go until it is short enough.
 
     Args:
         answer: as the model wrote it.
@@ -83,6 +83,7 @@ def checked(
         sent: what the model was shown, where that is known: every line of the sources has to be in it, in order.
         required: sections (names in `SECTIONS`) that must have a line at the end.
         ignore: lines that are no content, as of a request that some models repeat.
+        instructions: what the model was told to do, where that is known.
         request: the digest of the question, for the error.
 
     Raises:
@@ -91,7 +92,7 @@ def checked(
     words = words_said(sources) if words is None else words
     language = language_of(words or earlier)
     text, new = read(answer, max_tokens=max_tokens, ignore=ignore, request=request)
-    reasons = faults(text, new, sources, words, complete=complete)
+    reasons = faults(text, new, sources, words, complete=complete, instructions=instructions)
     if sent is not None and not _was_sent(sources, sent):
         reasons.append("it was made from less than it would stand for")
     if reasons:
@@ -102,9 +103,9 @@ def checked(
     must = locked(sources, before, language)
     kept, lost = fitted(whole, must, max_tokens=max_tokens, count=count, language=language)
     absent = [name for name in SECTIONS if name in required and not kept.of(name)]
-    if not new or absent or not kept:
+    if not (new and kept) or absent:
         raise refused([_left(new, absent, max_tokens)], request)
-    notes = (*told, *([_lost([each.text for each in lost])] if lost else ()))
+    notes = (*told, *([_lost(lost)] if lost else ()))
     crowded = not set(whole.lines()) <= set(kept.lines())
     return Checked(written(kept, language), notes, count(text) > max_tokens, crowded)
 
@@ -136,8 +137,8 @@ def _left(new: Sections, absent: Sequence[str], max_tokens: int) -> str:
     return f"nothing is left under {', '.join(absent) or 'any heading'} in {max_tokens} tokens"
 
 
-def _lost(values: Sequence[str]) -> str:
-    named = ", ".join(f"{value:.120}" for value in values[:NAMED])
+def _lost(values: Sequence[Specific]) -> str:
+    named = ", ".join(f"{value.text:.120}" for value in values[:NAMED])
     more = f" and {len(values) - NAMED} more" if len(values) > NAMED else ""
     return f"no room for {named}{more}"
 

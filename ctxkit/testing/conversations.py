@@ -14,7 +14,7 @@ from ctxkit.testing.anthropic import AnthropicWriter
 from ctxkit.testing.chat import ChatWriter
 from ctxkit.testing.gemini import GeminiWriter
 from ctxkit.testing.responses import ResponsesWriter
-from ctxkit.testing.script import Answer, Draw, End, Script, scripts, turns
+from ctxkit.testing.script import Answer, Draw, End, Script, Turn, scripts, turns
 from ctxkit.testing.texts import texts
 from ctxkit.testing.writer import Writer
 
@@ -28,6 +28,9 @@ _WRITERS: dict[str, type[Writer]] = {
 }
 FORMATS = tuple(_WRITERS)
 """The names of the formats."""
+
+OFTEN = 30
+"""How often a word is said in one message at most, where nothing else is: what keeps all of it has no room in the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,15 @@ def conversations(
         max_turns: most user messages; words of the user beside tool results are not counted.
         ends: "user" for a user message at the end, ready to be sent; "any" for that, an answer, tool results, or
             open calls.
-        words: words that users say now and then, beside what they say anyway.
+        words: words that users say now and then, beside what they say anyway; in a third of the conversations they
+            say nothing else, and nothing else happens.
     """
     formats = st.sampled_from(FORMATS) if format is None else st.just(format)
     plots = scripts(min_turns, max_turns, ends)
     if words:
         plots = st.builds(_saying, plots, st.lists(st.sampled_from(("", *words)), min_size=1, max_size=4))
+        said = st.lists(st.sampled_from(words), min_size=min_turns, max_size=max_turns)
+        plots = st.one_of(plots, plots, st.builds(_talk, said, st.integers(1, OFTEN)))
     return st.builds(_written, formats, plots, st.booleans())
 
 
@@ -88,6 +94,12 @@ def _saying(script: Script, words: Sequence[str]) -> Script:
         for turn, word in zip(script.turns, cycle(words), strict=False)
     ]
     return replace(script, turns=tuple(said))
+
+
+def _talk(words: Sequence[str], times: int) -> Script:
+    """A user who says one of these words in each message, so many times, and is answered in a word."""
+    said = [Turn(" ".join([word] * times), 0, False, None, (), (Answer("ok", 0),)) for word in words]
+    return Script((), None, (*said[:-1], said[-1].ending("user")), "user", False, 0)
 
 
 def _written(format: str, script: Script, with_tools: bool) -> Payload:

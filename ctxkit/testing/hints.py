@@ -32,14 +32,27 @@ _HINTS = {
 }
 """A sentence or two for each law and check of conduct, by its name."""
 
+_CHANGED_AGAIN = {
+    "Remember": "Do not remember again what was remembered: its value is in one of view.remembered.",
+    "Pin": "Take the units to pin from view.free(): what is pinned is not in it.",
+}
+"""The same for a second compaction that changed more, by the edit that it made."""
+
 _ROLLED_BACK = {
     "is pinned": "Take units from view.free() and items from view.changeable(): what is pinned is in neither.",
     "is the newest": "Take units from view.free(): the newest is not in it.",
     "would grow": "Compare view.count() of the old text and the new one, and leave alone what would not get shorter.",
     "is not smaller": "Write a summary only when view.count() of it is less than the units take.",
-    "could never be reduced": "Pin only as much as a share of view.budget.limit, and the newest first.",
+    "could never be reduced": (
+        "What it pins or remembers has no limit, so somebody who talks of nothing else fills the window: pin the newest "
+        "first, and no more tokens than view.room_for_pins(0.25, self.kind)."
+    ),
     "there is no": "Use the ids as the view has them: unit.id, item.id, and the index of a part in view.parts(item).",
     "cannot be": 'Edits want ids in a tuple: Drop((unit.id,), "why"), not the units themselves.',
+    "two values": (
+        "A later fact with the same key and subject takes the earlier one's place: give each a key of its own, as in "
+        "'2. deadline', or join the values."
+    ),
     "changed twice": "Give the second change to a unit its own stage: Plan.of(first) + Plan.of(second).",
 }
 
@@ -48,4 +61,8 @@ def hint_for(name: str, happened: str) -> str:
     """How to mend what a law or check found."""
     if name == "is_not_rolled_back":
         return next((hint for part, hint in _ROLLED_BACK.items() if part in happened), _HINTS[name])
+    if name == "leaves_alone":
+        return next(
+            (hint for edit, hint in _CHANGED_AGAIN.items() if f": {edit} of" in happened), _HINTS[name]
+        )
     return _HINTS[name]

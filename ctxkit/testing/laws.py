@@ -114,7 +114,10 @@ def leaves_alone(trial: Trial) -> None:
     context.compact()
     once = context.explain()
     report = context.compact()
-    more = ", ".join(f"{edit.kind} of messages{list(edit.positions)}" for edit in report.edits)
+    more = ", ".join(
+        f"{edit.kind} of {f'messages{list(edit.positions)}' if edit.positions else edit.detail}"
+        for edit in report.edits
+    )
     assert not report.compacted, f"compact() was called twice, and the second time changed more: {more}"
     assert context.explain() == once, "the second time changed what is said of a message"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from ctxkit.containing import is_callers, said
 from ctxkit.errors import ConfigError
 from ctxkit.showing import shown
 from ctxkit.tokens.counter import TiktokenCounter, TokenCounter
@@ -24,22 +26,15 @@ def checked(counter: TokenCounter, given: str) -> TokenCounter:
     """
     if type(counter) is TiktokenCounter or type(counter) is EstimateCounter:
         return counter
-    if flaw := flaw_in(counter):
+    name, exact, flaw = _read(counter)
+    if flaw:
         raise ConfigError(f"a counter has count(text), name and exact: {flaw}", path=given)
-    return CheckedCounter(counter.name, counter.exact, counter, given)
+    return CheckedCounter(name, exact, counter, given)
 
 
 def flaw_in(counter: object) -> str:
     """Why something is no counter, "" when it is one."""
-    missing = [name for name in ("count", "name", "exact") if not _has(counter, name)]
-    if missing:
-        return f"{type(counter).__name__} has no {', '.join(missing)}"
-    name, exact = counter.name, counter.exact  # type: ignore[attr-defined]  # it has them, as was seen above
-    if type(name) is not str:
-        return f"its name is a text, not {shown(name, 40)}"
-    if type(exact) is not bool:
-        return f"its exact is True or False, not {shown(exact, 40)}"
-    return ""
+    return _read(counter)[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +58,10 @@ class CheckedCounter:
         """
         try:
             tokens = self._counter.count(text)
-        except (Exception, SystemExit) as error:
-            raise self._wrong(f"raised {_said(error)}", text) from error
+        except BaseException as error:  # the boundary to others' code, which may raise anything
+            if is_callers(error):
+                raise
+            raise self._wrong(f"raised {said(error)}", text) from error
         if type(tokens) is int and tokens >= 0:
             return tokens
         raise self._wrong(f"returned {shown(tokens, 40)}", text)
@@ -77,18 +74,32 @@ class CheckedCounter:
         )
 
 
-def _has(counter: object, name: str) -> bool:
-    """Whether a counter has an attribute, and one that can be called as `count`."""
-    try:
-        value = getattr(counter, name)
-    except Exception:  # noqa: BLE001 - the boundary to others' code: a property that raises is of no use either
-        return False
-    return name != "count" or callable(value)
+def _read(counter: object) -> tuple[Any, Any, str]:
+    """The name of a counter, whether it is exact, and why it is no counter, "" when it is one; each is looked up once."""
+    found = {name: _attribute(counter, name) for name in ("count", "name", "exact")}
+    name, exact = found["name"], found["exact"]
+    missing = [
+        each
+        for each, value in found.items()
+        if value is _MISSING or (each == "count" and not callable(value))
+    ]
+    if missing:
+        return name, exact, f"{type(counter).__name__} has no {', '.join(missing)}"
+    if type(name) is not str:
+        return name, exact, f"its name is a text, not {shown(name, 40)}"
+    if type(exact) is not bool:
+        return name, exact, f"its exact is True or False, not {shown(exact, 40)}"
+    return name, exact, ""
 
 
-def _said(error: BaseException) -> str:
-    """An error for people, whatever its class makes of that."""
+_MISSING = object()
+
+
+def _attribute(counter: object, name: str) -> Any:
+    """An attribute of a counter; one that raises is of no use either, and taken for missing."""
     try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - the boundary to others' code
-        return f"{type(error).__name__}, without words"
+        return getattr(counter, name)
+    except BaseException as error:  # the boundary to others' code, which may raise anything
+        if is_callers(error):
+            raise
+        return _MISSING

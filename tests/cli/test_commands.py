@@ -16,7 +16,7 @@ import ctxkit
 from ctxkit.cli import main
 from ctxkit.cli.owner import foreign_owners
 from ctxkit.config import schema
-from ctxkit.registry import installed
+from ctxkit.registry import installed, strategy_class
 
 LONG = "word " * 40
 HISTORY = [
@@ -39,9 +39,49 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": root, "PYTHONIOENCODING": "utf-8"}
 
 
-def test_check_is_silent_about_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_counts_what_is_right_beside_the_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stdout has one line a violation and nothing else."""
     assert main(["check", _file(tmp_path, HISTORY), "--format", "openai-chat"]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "1 conversation, no rule broken\n")
+    assert main(["check", _file(tmp_path, *[HISTORY] * 1_001), "--format", "openai-chat"]) == 0
+    assert capsys.readouterr() == ("", "1,001 conversations, no rule broken\n")
+    assert main(["check", _file(tmp_path, HISTORY, ORPHAN), "--format", "openai-chat"]) == 1
+    assert capsys.readouterr().err == ""
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALLS = [*HISTORY, {"role": "assistant", "content": None, "tool_calls": [CALL]}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "format", "other"),
+    [
+        (CALLS, "gemini", "openai-chat"),
+        (HISTORY, "gemini", "openai-chat"),
+        ([{"role": "user", "parts": [{"text": "Hi"}]}], "openai-chat", "gemini"),
+        (ORPHAN, "openai-chat", None),
+        ([{"role": "nobody", "content": "Hi"}], "anthropic", None),
+    ],
+)
+def test_check_says_that_a_file_looks_like_another_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], messages: list[object], format: str, other: str | None
+) -> None:
+    file = _file(tmp_path, messages)
+    assert main(["check", file, "--format", format]) == 1
+    looks = f"ctxkit: {file}:1: it was read as {format} and looks like {other}; say which with --format\n"
+    assert capsys.readouterr().err == (looks if other else "")
+
+
+@pytest.mark.parametrize("command", [["check"], ["explain", *OPTIONS], ["compress", *OPTIONS], ["eval"]])
+def test_a_config_in_the_place_of_conversations_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    file = _config(tmp_path)
+    assert main([command[0], file, *command[1:]]) == 2
+    said = f"ctxkit: {file} is no file of conversations; a config file is given with --config {file}\n"
+    assert capsys.readouterr().err == said
 
 
 def test_check_says_one_line_a_violation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +125,14 @@ def test_check_takes_a_config_alone_and_tells_its_steps(
     assert main(["check", "--config", file]) == 0
     steps = "drop-reasoning, within (drop-oldest), hybrid (drop-media, drop-oldest)"
     assert capsys.readouterr() == (f"{file} is fine: hybrid ({steps})\n", "")
+
+
+def test_a_config_whose_function_is_given_in_python_is_fine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _config(tmp_path, 'strategy = "summarize"\nbudget.window = 900')
+    assert main(["check", "--config", file]) == 0
+    assert capsys.readouterr() == (f"{file} is fine: summarize\n", "")
 
 
 @pytest.mark.parametrize(
@@ -185,6 +233,27 @@ def test_an_unknown_handle_is_a_usage_error(tmp_path: Path, capsys: pytest.Captu
     assert "no original is kept under the handle 'ctx:no'" in capsys.readouterr().err
 
 
+def test_a_handle_that_is_looked_for_in_the_result_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    call = {"role": "assistant", "content": None, "tool_calls": [steps]}
+    result = {"role": "tool", "tool_call_id": "c", "content": LONG * 3}
+    history = [HISTORY[0], call, result, {"role": "assistant", "content": "Yes."}, HISTORY[2]]
+    out = tmp_path / "out.jsonl"
+    settings = {"kind": "clear-tool-results", "keep": 0}
+    (tmp_path / "own.json").write_text(json.dumps({"budget": {"window": 150}, "strategy": settings}))
+    options = ("--format", "openai-chat", "--config", str(tmp_path / "own.json"))
+    assert main(["compress", _file(tmp_path, history), *options, "-o", str(out)]) == 0
+    (handle,) = {edit["handle"] for edit in json.loads(out.read_text())["report"]["edits"]}
+    for name in (handle, handle[:-2]):
+        assert main(["explain", str(out), *options, "--handle", name]) == 2
+        assert capsys.readouterr().err == (
+            f"ctxkit: no original is kept under the handle {name!r} with these settings; IN names it, so it is what was "
+            "made: give the file that was compressed, not its result\n"
+        )
+
+
 def test_explain_goes_on_after_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", _file(tmp_path, ORPHAN, HISTORY), *OPTIONS]) == 3
     said = capsys.readouterr()
@@ -200,6 +269,61 @@ def test_strategies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert list(found[0]) == ["kind", "origin", "version", "summary", "error"]
     assert "drop-oldest" in [each["kind"] for each in found]
+
+
+def test_the_parameters_of_a_strategy_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["strategies", "selective"]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith(
+        "selective  Pin the user's key messages and make room among all others. (ctxkit-core "
+    )
+    assert [line for line in lines if not line.startswith("      ")] == [
+        "  markers  a list, each a text; nothing by default",
+        "  pin_share  a number above 0 up to 1; by default 0.25",
+        "  others  a strategy; by default drop-oldest",
+        "  timeout_s  a number above 0; nothing by default",
+        "  isolate  true or false; by default false",
+    ]
+    assert lines[3] == (
+        "      share of the budget's limit that the messages pinned by this strategy may take together."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("within", "  region  a text; has to be given"),
+        ("clear-tool-results", "  exclude  a list, each a text; nothing by default"),
+        (
+            "keep-key-facts",
+            "  max_tokens  a whole number from 1 or a number above 0 up to 1; nothing by default",
+        ),
+        ("extractive-summary", '  language  "auto" or "en" or "zh"; by default "auto"'),
+        ("hybrid", '  steps  a list, each a strategy; by default [{"kind": "keep-key-facts", '),
+    ],
+)
+def test_types_and_defaults_are_told_in_words(
+    capsys: pytest.CaptureFixture[str], kind: str, said: str
+) -> None:
+    assert main(["strategies", kind]) == 0
+    assert any(line.startswith(said) for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize("kind", [each.kind for each in installed() if each.origin == "ctxkit-core"])
+def test_every_parameter_is_told(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    assert main(["strategies", kind]) == 0
+    told = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:] if line[2] != " "]
+    assert set(told) == strategy_class(kind).model_fields.keys() - {"kind"}
+    assert main(["strategies", kind, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], list(found["parameters"])) == (kind, told)
+
+
+def test_a_strategy_that_is_not_there_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["strategies", "hybrd"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("ctxkit: no strategy named 'hybrd' is installed; did you mean hybrid? (")
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,10 @@ def _run(command: str, tmp_path: Path, value: Any, *options: str) -> int:
     return main([command, str(tmp_path / "in.json"), *COMMANDS[command], *options])
 
 
+SAID = {"check": "1 conversation, no rule broken\n"}
+"""What a command says on stderr of a conversation with which all is well."""
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     "value",
@@ -46,7 +50,7 @@ def test_a_format_that_is_named_or_can_be_told_need_not_be_given(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, value: Any
 ) -> None:
     assert _run(command, tmp_path, value) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == SAID.get(command, "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -91,7 +95,7 @@ def test_a_config_says_it_for_those_that_do_not(
     assert _run(command, tmp_path, [UNCLEAR], *config) == 0
     assert _run(command, tmp_path, {"format": "gemini", **GEMINI}, *config) == 0
     assert _run(command, tmp_path, CONTENTS, *config, "--format", "gemini") == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == 3 * SAID.get(command, "")
 
 
 def test_the_order_of_what_counts() -> None:
@@ -131,4 +135,4 @@ def test_what_compress_writes_names_its_format(tmp_path: Path, capsys: pytest.Ca
         record = json.loads(Path(out).read_text())
         assert record["format"] == record["report"]["format"]
         assert main(["check", out]) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == 2 * SAID["check"]

@@ -38,6 +38,12 @@ def test_a_list_of_messages_is_one_conversation(indent: int | None, before: str)
     ]
 
 
+def test_a_whole_response_among_them_is_the_entries_that_it_holds() -> None:
+    answer = {"id": "c", "object": "chat.completion", "choices": [{"index": 0, "message": BYE}]}
+    assert _read(json.dumps([HI, answer])) == [Conversation(1, None, False, [HI, BYE], CHAT)]
+    assert _read(json.dumps({"messages": [HI, answer]})) == [Conversation(1, None, False, [HI, BYE], CHAT)]
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_object_has_id_system_and_tools(indent: int | None) -> None:
     whole: dict[str, Any] = {"id": None, "messages": [HI], "system": "s", "tools": [{}], "else": 1}

@@ -26,7 +26,7 @@ from ctxkit.testing.form import checked_class
 HEAD = """
 import random
 from typing import Literal
-from ctxkit import CompressionStrategy, Drop, ModelCallError, PartKind, Pin, Plan, Shorten
+from ctxkit import CompressionStrategy, Drop, Fact, ModelCallError, PartKind, Pin, Plan, Remember, Shorten
 
 
 class Tried(CompressionStrategy):
@@ -73,6 +73,14 @@ NO_REASON = """
 ALL_IS_PINNED = """
         free = tuple(unit.id for unit in view.free())
         return Plan.of(Pin(free, why="precious")) if free else Plan()
+"""
+TWO_VALUES = """
+        facts = [Fact("said", unit.text) for unit in view.free() if unit.text.strip()]
+        return Plan.of(*map(Remember, facts))
+"""
+REMEMBERS_AGAIN = """
+        said = [unit.text for unit in view.free() if unit.said_by_user and unit.text.strip()]
+        return Plan.of(Remember(Fact("said", said[0][:20]))) if said else Plan()
 """
 UNITS_FOR_IDS = """
         return Plan.of(Drop(view.free(), "all")) if view.free() else Plan()
@@ -180,7 +188,8 @@ def test_a_new_plugin_keeps_every_promise(tmp_path: Path, capsys: pytest.Capture
     ("body", "hint"),
     [
         (GROWS, "Compare view.count() of the old text and the new one"),
-        (ALL_IS_PINNED, "Pin only as much as a share of view.budget.limit"),
+        (ALL_IS_PINNED, "What it pins or remembers has no limit"),
+        (TWO_VALUES, "A later fact with the same key and subject takes the earlier one's place"),
         (UNITS_FOR_IDS, "Edits want ids in a tuple"),
     ],
 )
@@ -193,6 +202,46 @@ def test_what_is_always_contained_is_no_good(check: Check, body: str, hint: str)
     assert int(figures[0]) > 0
     assert "rolled back: " in line.split("its plan after")[1]
     assert f"to mend it: {hint}" in line
+
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SHOWN = "import re\nfrom typing" + README.split("import re\nfrom typing")[1].split("\n```")[0]
+"""The plugin that the README shows."""
+
+MARKERS = '("allerg", "contraindicat", "pregnan", "anticoagul")'
+
+
+@pytest.mark.parametrize("words", [MARKERS, '("booking", "flight")'])
+def test_the_plugin_of_the_readme_keeps_its_promises_with_any_words(check: Check, words: str) -> None:
+    assert len(SHOWN.splitlines()) <= 25
+    assert MARKERS in SHOWN
+    told = check(SHOWN.replace(MARKERS, words), points=POINTS, examples=20)
+    assert told.code == 0, told.out
+    assert int(re.findall(r", (\d+) with edits, 0 rolled back", told.out)[0]) > 0
+
+
+@pytest.mark.parametrize("words", [MARKERS, '("booking", "flight")'])
+def test_that_pins_have_no_limit_is_found_with_any_words(check: Check, words: str) -> None:
+    """Somebody who says the words and nothing else is among those who talk."""
+    unlimited = SHOWN.replace(MARKERS, words).replace(" and unit.tokens <= room", "")
+    told = check(unlimited, points=POINTS, examples=20)
+    assert told.code == 1
+    line = told.about("its plans can be applied")
+    assert "with these pins and facts N tokens could never be reduced" in line
+    assert "to mend it: What it pins or remembers has no limit, so somebody who talks of nothing else" in line
+
+
+POINTS = 'keep-medical-constraints = "{module}:KeepMedicalConstraints"'
+
+
+def test_a_plugin_that_remembers_the_same_again(check: Check) -> None:
+    told = check(HEAD + REMEMBERS_AGAIN, "leaves_alone")
+    line = told.about("under every trigger nothing changes")
+    assert re.search(r"the second time changed more: Remember of said: .+\n", line)
+    assert (
+        "to mend it: Do not remember again what was remembered: its value is in one of view.remembered."
+        in line
+    )
 
 
 def test_a_plugin_that_drops_what_is_pinned(check: Check) -> None:

@@ -10,7 +10,7 @@ from ctxkit.report import EditReport, FailureReport, RegionReport, Report
 REPORT = Report(
     format="openai-chat",
     compacted=True,
-    trigger="1000 tokens are over the limit of 800",
+    trigger="1,000 tokens are over the limit of 800",
     tokens_before=1_000,
     tokens_after=400,
     limit=800,
@@ -45,7 +45,7 @@ def test_sizes_are_bars_to_one_scale() -> None:
         f"  system       {' ' * 24}         0 ->         0 of 50",
         f"  recent       {'█' * 8 + '░' * 16}       900 ->       300",
         f"  tool_results {'█' * 3 + ' ' * 21}       100 ->       100 of 200",
-        "  why    1000 tokens are over the limit of 800",
+        "  why    1,000 tokens are over the limit of 800",
         "  edits  none",
     ]
 

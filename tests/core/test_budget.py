@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from ctxkit import Budget, ConfigError
+from ctxkit import Budget, ConfigError, ContextManager
 from ctxkit.core.budget import AIM_FLOOR
 
 
@@ -40,6 +40,8 @@ def test_marks_may_be_given() -> None:
             "add up to 120",
         ),
         ({"window": 100, "regions": {"recent": 1.5}}, "recent"),
+        ({"window": 100, "regions": {"": 50}}, "regions: a region needs a name"),
+        ({"window": 100, "regions": {" ": {"max": 50}}}, "regions: a region needs a name"),
         ({"window": 100, "windw": 5}, "windw"),
         ({"window": "many"}, "window"),
         ({"window": "8000"}, "window"),
@@ -114,7 +116,6 @@ def test_a_slip_in_the_name_of_a_region_is_refused(name: str, meant: str) -> Non
         "tool_result_docs",
         "percentage",
         "s",
-        "",
     ],
 )
 def test_a_region_may_have_a_name_of_its_own(name: str) -> None:
@@ -152,3 +153,24 @@ def test_marks_derived_from_prices() -> None:
 def test_scaling_tightens_every_limit() -> None:
     budget = Budget(window=3_000, reply=1_000, compact_at=1_600, aim_for=800).scaled(2.0)
     assert (budget.limit, budget.start, budget.target(0), budget.reply) == (1_000, 800, 400, 1_000)
+
+
+@pytest.mark.parametrize("minimum", [0, 30, 60])
+@pytest.mark.parametrize("kind", ["drop-oldest", "sliding-window", "extractive-summary", "hybrid"])
+def test_nothing_takes_the_newest_items_of_a_region_up_to_its_minimum(kind: str, minimum: int) -> None:
+    strategy = {"kind": kind, **({"keep_turns": 3} if kind == "sliding-window" else {})}
+    documents = [{"role": "user", "content": f"Page {page}. " + "It rains. " * 6} for page in range(4)]
+    budget = Budget(window=500, regions={"retrieved": {"max": 100, "min": minimum}})  # type: ignore[dict-item]
+    context = ContextManager("openai-chat", budget, strategy)
+    context.add({"role": "user", "content": "Begin."})
+    context.add(documents, region="retrieved")
+    for turn in range(12):
+        context.add([{"role": "assistant", "content": f"Answer {turn}. " + "It is dry. " * 8}])
+        context.add({"role": "user", "content": f"Question {turn}? " + "It is wet. " * 8})
+    view = context._preparation.view(context._history.state)
+    sizes = {item.id: item.tokens for item in view.state.items if item.region == "retrieved"}
+    assert set(sizes.values()) == {27}
+    kept = [1, 2, 3, 4][4 - minimum // 27 :]
+    assert [id for id in sizes if id not in {unit.id for unit in view.free()}] == kept
+    messages = context.prepare_sync().messages
+    assert [page for page in range(4) if documents[page] in messages] == [id - 1 for id in kept]

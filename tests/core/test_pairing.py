@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from ctxkit.core.items import Part, PartKind
-from ctxkit.core.pairing import Awaited
+from ctxkit.core.items import Call, Part, PartKind, Result
+from ctxkit.core.pairing import Awaited, OpenCalls, ids_first
+from ctxkit.core.state import OpenCall
 
 
 def call(id: str | None, name: str = "look") -> Part:
@@ -51,3 +55,83 @@ def test_an_id_or_a_name_that_comes_again_is_that_of_the_newest_step(id: str | N
 
 def test_what_answers_no_call_is_told_so() -> None:
     assert answered(call("a"), result("b"), result(None, "ask")) == [None, None]
+
+
+def opened(id: str | None, name: str = "look", *, unit: int = 0, closed: str = "") -> OpenCall:
+    return OpenCall(Call(id, name), unit, 0, closed)
+
+
+def taken(calls: Sequence[OpenCall], *results: Result) -> list[int | None]:
+    """The places of the calls that results answer, one after the other."""
+    waiting, keys = OpenCalls(calls), []
+    for result in results:
+        key = waiting.find(result)
+        keys.append(key)
+        if key is not None:
+            waiting.pop(key)
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("calls", "results", "places"),
+    [
+        ([opened(None), opened("a"), opened(None)], [Result(None, "look")] * 4, [0, 1, 2, None]),
+        ([opened(None), opened("a"), opened(None)], [Result("b", "look")] * 3, [0, 2, None]),
+        ([opened(None, "")], [Result("b", "look")], [0]),
+        ([opened(None, ""), opened(None)], [Result(None, "look")] * 2, [0, 1]),
+        ([opened(None), opened(None, "")], [Result(None)] * 2, [0, 1]),
+        ([opened(None, "ask"), opened(None)], [Result(None, "look"), Result(None)], [1, 0]),
+        (
+            [opened(None), opened(None, unit=1), opened(None, "ask", unit=2)],
+            [Result(None, "look")] * 2,
+            [1, 0],
+        ),
+        ([opened(None, "", unit=1), opened(None, unit=2)], [Result(None, "look")] * 2, [1, 0]),
+        ([opened(None, closed="x"), opened(None)], [Result(None, "look")] * 2, [1, 0]),
+        ([opened(None), opened(None, unit=1, closed="x")], [Result(None, "look")] * 2, [0, 1]),
+        ([opened("a", closed="x"), opened("a", unit=1), opened("a", unit=2)], [Result("a")] * 3, [2, 1, 0]),
+        ([opened("a"), opened("b"), opened("c")], [Result("b"), *[Result(None, "look")] * 2], [1, 0, 2]),
+    ],
+)
+def test_which_call_a_result_is_for(
+    calls: list[OpenCall], results: list[Result], places: list[int | None]
+) -> None:
+    assert taken(calls, *results) == places
+
+
+def test_calls_that_are_put_back_stand_where_they_stood() -> None:
+    calls = [opened(None), opened("a"), opened(None), opened("b", unit=1)]
+    waiting = OpenCalls(calls)
+    out = {key: waiting.pop(key) for key in (3, 0, 1)}
+    waiting.put_back(out)
+    assert list(waiting) == calls
+    assert [waiting.find(Result(id, "look")) for id in ("a", "b", None, "other")] == [1, 3, 3, 0]
+    assert waiting.add(opened("c")) == 4
+
+
+class Watched:
+    """An open call that counts how often anybody looks at it."""
+
+    looks = 0
+    unit, closed = 0, ""
+
+    def __init__(self, id: str | None) -> None:
+        self._call = Call(id, "look")
+
+    @property
+    def call(self) -> Call:
+        Watched.looks += 1
+        return self._call
+
+
+@pytest.mark.parametrize("ids", ["none", "all", "of the results alone"])
+def test_a_result_finds_its_call_without_a_look_at_the_others(ids: str) -> None:
+    many, Watched.looks = 500, 0
+    calls: Any = [Watched(str(at) if ids == "all" else None) for at in range(many)]
+    results = [Result(None if ids == "none" else str(at), "look") for at in range(many)]
+    assert taken(calls, *results) == list(range(many))
+    assert Watched.looks <= 20 * many
+
+
+def test_results_with_an_id_go_first() -> None:
+    assert ids_first([Result(None), Result("b"), Result(None), Result("a")]) == [1, 3, 0, 2]

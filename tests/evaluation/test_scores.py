@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.evaluation.lost import Loss, Lost
 from ctxkit.evaluation.needs import Need
 from ctxkit.evaluation.reasons import Reasons
 from ctxkit.evaluation.replay import Measured, Replay, replay
@@ -63,8 +64,18 @@ def test_a_request_in_sums() -> None:
         compactions=1,
         failures=2,
         reasons=Reasons.of(GOOD.failures),
+        unkept=Lost((Loss("must a", 1, 2),)),
         seconds=0.5,
     )
+
+
+def test_what_was_lost_is_told_with_how_often_and_where_first() -> None:
+    some = replace(GOOD, needs=(NEAR, LOST), kept=GOOD.constraints)
+    more = replace(some, at=6, needs=(LOST, replace(NEAR, held=False)))
+    refused = replace(GOOD, at=8, needs=(LOST,), constraints=("must a",), kept=(), refusal="too large")
+    score = score_of(Replay((some, more, refused)))
+    assert score.lost == Lost((Loss("ccc", 3, 2), Loss("aaa", 1, 6)))
+    assert score.unkept == Lost((Loss("must a", 1, 8),))
 
 
 def test_usable_is_valid_and_fitting_and_grounded() -> None:
@@ -78,7 +89,17 @@ def test_usable_is_valid_and_fitting_and_grounded() -> None:
 
 def test_a_refusal_counts_as_all_missing_and_sends_nothing() -> None:
     asked = Measured(2, 1, 100, (replace(NEAR, held=False),), ("must a",), refusal="too large", seconds=1.0)
-    expected = Score(conversations=1, requests=1, needs=1, constraints=1, turns=1, seconds=1.0)
+    lost, unkept = Lost((Loss("aaa", 1, 2),)), Lost((Loss("must a", 1, 2),))
+    expected = Score(
+        conversations=1,
+        requests=1,
+        needs=1,
+        constraints=1,
+        turns=1,
+        lost=lost,
+        unkept=unkept,
+        seconds=1.0,
+    )
     assert score_of(Replay((asked,))) == expected
     failed = replace(asked, failures=(("a", "no model"),))
     reasons = Reasons.of([("a", "no model")])
@@ -90,23 +111,31 @@ def test_turns_are_those_in_which_something_was_asked() -> None:
     assert score_of(Replay(requests)).turns == 2
 
 
-COUNTS = [each.name for each in fields(Score) if each.name != "reasons"]
+COUNTS = [each.name for each in fields(Score) if each.name not in ("reasons", "lost", "unkept")]
 
 reasons = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"))).map(Reasons.of)
-scores = st.builds(Score, **{name: st.integers(0, 1_000) for name in COUNTS}, reasons=reasons)
+lost = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 9))).map(Lost.of)
+scores = st.builds(
+    Score, **{name: st.integers(0, 1_000) for name in COUNTS}, reasons=reasons, lost=lost, unkept=lost
+)
 
 
 @given(st.lists(scores, max_size=5), st.integers(0, 5))
-def test_shards_add_up_to_the_whole(all_of_them: list[Score], cut: int) -> None:
+def test_shards_add_up_to_the_whole(one_a_conversation: list[Score], cut: int) -> None:
+    all_of_them = [
+        replace(each, lost=each.lost.within(f"{at}"), unkept=each.unkept.within(f"{at}"))
+        for at, each in enumerate(one_a_conversation)
+    ]
     first, second = sum(all_of_them[:cut], Score()), sum(all_of_them[cut:], Score())
     assert first + second == sum(all_of_them, Score())
 
 
 def test_each_sum_is_added() -> None:
     once, twice = Reasons.of([("a", "x")]), Reasons.of([("a", "x"), ("a", "x")])
-    one = Score(**{name: at for at, name in enumerate(COUNTS, 1)}, reasons=once)  # type: ignore[arg-type]
-    both = Score(**{name: 2 * at for at, name in enumerate(COUNTS, 1)}, reasons=twice)  # type: ignore[arg-type]
-    assert one + one == both
+    one, lost = Lost((Loss("a", 1, 2),)), Lost((Loss("a", 1, 2), Loss("a", 1, 2)))
+    first = Score(**{name: at for at, name in enumerate(COUNTS, 1)}, reasons=once, lost=one, unkept=one)  # type: ignore[arg-type]
+    both = Score(**{name: 2 * at for at, name in enumerate(COUNTS, 1)}, reasons=twice, lost=lost, unkept=lost)  # type: ignore[arg-type]
+    assert first + first == both
 
 
 def test_conversations_add_up() -> None:

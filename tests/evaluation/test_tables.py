@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.evaluation.lost import Loss, Lost
 from ctxkit.evaluation.metrics import METRICS
 from ctxkit.evaluation.prices import Prices
 from ctxkit.evaluation.reasons import Reasons
@@ -150,6 +151,50 @@ def test_what_steps_could_not_do_is_told_with_the_commonest_reason() -> None:
     assert [step["count"] for step in file["steps"]] == [5, 3]
     assert whole["sums"]["failures"] == 16
     assert "reasons" not in whole["sums"]
+
+
+def test_what_was_left_out_has_a_column_where_there_was_any() -> None:
+    """Or a table of a small window says that all is well, of the few moments at which anything could be sent."""
+    evaluation = Evaluation(SETTINGS[:2], [None, None])
+    score = Score(conversations=1, requests=14, sent=14, fitting=14)
+    evaluation.add("a.jsonl", 1, None, [score, Score(conversations=1, requests=1_031)])
+    assert "left out" not in markdown(evaluation)
+    evaluation.add("b.jsonl", 1, None, [Score(conversations=1, excluded=17), Score(conversations=1)])
+    told = markdown(evaluation)
+    found = rows(told)
+    assert found["50 %", "hybrid"][:3] == ["14", "17", "0"]
+    assert found["50 %", "a|b.toml"][:3] == ["1,031", "0", "0"]
+    assert found["50 %", "a.jsonl", "hybrid"][:3] == ["14", "0", "0"]
+    assert [line.split("**")[1] for line in told.splitlines() if line.startswith("- **")][:3] == [
+        "requests",
+        "left out",
+        "literals",
+    ]
+
+
+def test_what_was_lost_is_told_with_a_place_to_look_at() -> None:
+    evaluation = Evaluation(SETTINGS[:2], [None, None])
+    lost, unkept = Lost((Loss("W5362037", 3, 31),)), Lost((Loss("never `call` me", 1, 7),))
+    one = Score(conversations=1, lost=lost, unkept=unkept)
+    evaluation.add("a.jsonl", 2, "tau-9", [one, Score(conversations=1)])
+    evaluation.add("b.jsonl", 1, None, [Score(conversations=1, lost=lost), Score(conversations=1)])
+    assert markdown(evaluation).endswith(
+        "## What was lost most often\n\n"
+        "- hybrid, 50 %\n"
+        "  - literal `W5362037`: 3 requests, first before messages[31] of `a.jsonl:2 tau-9`\n"
+        "  - literal `W5362037`: 3 requests, first before messages[31] of `b.jsonl:1`\n"
+        "  - constraint `never 'call' me`: 1 request before messages[7] of `a.jsonl:2 tau-9`\n"
+    )
+    (whole, file, *_) = as_json(evaluation)["results"]
+    assert whole["lost"] == {
+        "literals": [
+            {"text": "W5362037", "count": 3, "first": 31, "where": "a.jsonl:2 tau-9"},
+            {"text": "W5362037", "count": 3, "first": 31, "where": "b.jsonl:1"},
+        ],
+        "constraints": [{"text": "never `call` me", "count": 1, "first": 7, "where": "a.jsonl:2 tau-9"}],
+    }
+    assert len(file["lost"]["literals"]) == 1
+    assert "lost" not in whole["sums"]
 
 
 @pytest.mark.parametrize(

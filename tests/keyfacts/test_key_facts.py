@@ -313,9 +313,35 @@ def test_allergies_of_one_message_may_take_all_that_there_is() -> None:
 
 
 def test_what_must_be_kept_is_kept_once() -> None:
-    done = ledger().bind(rules("Never call me.", "never call ME", "Never call me."), 1_000)
+    done = ledger().bind(rules("Never call me.", "Never  call\nme", "Never call me."), 1_000)
     assert [each.value for each in done.remembered] == ["Never call me."]
     assert done.left == ()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Never delete /srv/Data.", "Never delete /srv/data."),
+        ("never delete /srv/data.", "Never delete /srv/Data."),
+        ("You must use ID ab12Cd.", "You must use ID AB12cD."),
+        ("Never say STRASSE.", "Never say Straße."),
+        ("Never touch v1.0!", "Never touch v1.0."),
+    ],
+)
+def test_of_what_must_be_kept_all_but_white_space_and_the_full_stop_counts(texts: tuple[str, str]) -> None:
+    into = ledger()
+    assert [each.value for each in into.bind(rules(texts[0]), 1_000).remembered] == [texts[0]]
+    assert [each.value for each in into.bind(rules(*texts), 1_000).remembered] == [texts[1]]
+    again = [replace(each.fact, by="keeper", key=f"{at}. note") for at, each in enumerate(rules(*texts))]
+    assert ledger(*again).bind(rules(*texts), 1_000).remembered == ()
+
+
+def test_what_does_not_have_to_be_kept_is_not_said_beside_a_rule_that_says_it() -> None:
+    rule = replace(fact("Never call ME.", must_keep=True), by="keeper")
+    assert settled(ledger(rule), fact("never call me", 5)).remembered == ()
+    note = replace(fact("never call me"), by="keeper")
+    (bound,) = ledger(note).bind(rules("Never call ME."), 1_000).remembered
+    assert (bound.value, bound.must_keep) == ("Never call ME.", True)
 
 
 def test_what_must_be_kept_is_never_evicted() -> None:

@@ -36,6 +36,12 @@ def whole(text: str, wanted: str = "") -> list[str]:
         ("Food:\n\na\n\nb\n\nThat is all of it.", ["Food:\n\na\n\nb", "That is all of it."]),
         ("Hi Tom,\n\nThanks.", ["Hi Tom,", "Thanks."]),
         ("1)\n2) a", ["a"]),
+        ("a | b\n--|--\nc | d\nThat is all.", ["a | b\n--|--\nc | d", "That is all."]),
+        ("a\tof\nb\tc\n\nd", ["a\tof\nb\tc", "d"]),
+        ("a,b\nc,4\nThat is, all.", ["a,b\nc,4", "That is, all."]),
+        ("a  b\nc  d\nThat is all.  Good.", ["a  b\nc  d", "That is all.", "Good."]),
+        ("Take 3 xyz. of it. so be it.", ["Take 3 xyz. of it. so be it."]),
+        ("take it. so be it.", ["take it.", "so be it."]),
         ("", []),
     ],
 )
@@ -45,6 +51,31 @@ def test_passages(text: str, expected: list[str]) -> None:
 
 def test_only_what_is_wanted_takes_its_list_along() -> None:
     assert whole("Food:\n- never a\n- b", "never") == ["never a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken", "is_cut", "may_lack"),
+    [
+        ("We met. I like nuts. Never give it away.", "I like nuts. Never give it away.", False, True),
+        ("I like nuts. Never give it away.", "I like nuts. Never give it away.", False, False),
+        ("# Nuts\nNever give them away.", "Nuts\nNever give them away.", False, False),
+        ("I like nuts. Bob came. He ran. Never ask him.", "Bob came. He ran. Never ask him.", False, True),
+        ("Hello Ann. Never ask him.", "Never ask him.", False, False),
+        (
+            "I like 3 xyz. of it. Never ask me for 3 xyz. of nuts.",
+            "Never ask me for 3 xyz. of nuts.",
+            False,
+            False,
+        ),
+        ("- nuts\n\nNever give them away.", "Never give them away.", True, False),
+        ("- nuts\n- Never give them away.", "Never give them away.", False, False),
+        ("```\nnuts\n```\nNever give them away.", "Never give them away.", True, False),
+        ("a\tb\nNever\tBob", "Never\tBob", True, False),
+    ],
+)
+def test_a_sentence_takes_along_what_it_leans_on(text: str, taken: str, is_cut: bool, may_lack: bool) -> None:
+    (found,) = passages(text, lambda sentence: "Never" in sentence)
+    assert (found.whole, found.is_cut, found.may_lack) == (taken, is_cut, may_lack)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +134,12 @@ def test_passages_stand_in_the_text_as_they_are(text: str) -> None:
             "(a) ",
             "  - a\n    b\n",
             "a:\nb.\n\n",
+            "a\tb\n",
+            "a | b\n",
+            "a,b\n",
+            "Never it. ",
+            "Never it.\n",
+            "A. b. ",
         ),
     ],
 )

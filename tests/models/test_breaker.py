@@ -95,7 +95,7 @@ async def test_a_broken_model_is_not_asked_every_turn(clock: Clock) -> None:
         assert (caught.value.transient, caught.value.request) == (True, "")
         assert len(server.requests) == 9
         clock.now += 40
-        with pytest.raises(ModelCallError, match=r"HTTP 500 \(InternalServerError\)$"):
+        with pytest.raises(ModelCallError, match=rf"HTTP 500 \(InternalServerError\) at {server.base_url}$"):
             await ask(models, small, 4)
         assert len(server.requests) == 10, "a trial is not tried again"
         clock.now += 60

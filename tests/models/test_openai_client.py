@@ -148,11 +148,11 @@ UNUSABLE = {
     ),
     "web page": (
         sends("<html>xz-4471</html>", content_type="text/html"),
-        "what came back is no answer of this API",
+        "what came back is no answer of this API at {address}",
     ),
-    "no JSON": (sends('{"choices": [xz-4471'), "what came back is no answer of this API"),
-    "another shape": (sends('{"answer": "xz-4471"}'), "what came back is no answer of this API"),
-    "no body": (sends(""), "what came back is no answer of this API"),
+    "no JSON": (sends('{"choices": [xz-4471'), "what came back is no answer of this API at {address}"),
+    "another shape": (sends('{"answer": "xz-4471"}'), "what came back is no answer of this API at {address}"),
+    "no body": (sends(""), "what came back is no answer of this API at {address}"),
 }
 
 
@@ -166,6 +166,7 @@ async def test_what_is_no_answer_is_an_error_and_is_not_asked_for_again(api: Api
         with pytest.raises(ModelCallError, match="is not asked the same again"):
             await models.ask(asked, settings(server, api))
         assert len(server.requests) == 1
+    why = why.format(address=server.base_url)
     assert str(caught.value) == f"model 'small' did not answer: {why}"
     assert not caught.value.transient
     assert caught.value.request == asked.digest
@@ -205,7 +206,9 @@ async def test_a_server_that_counts_nothing_and_leaves_out_what_it_can() -> None
 async def test_a_server_that_hangs_is_waited_for_as_long_as_the_settings_say(api: Api, clock: Clock) -> None:
     with serving(hangs()) as server, pytest.raises(ModelCallError) as caught:
         await clock.models().ask(question(), settings(server, api, timeout_s=1.0, retries=1))
-    assert str(caught.value) == "model 'small' did not answer: TimeoutError, after 2 tries"
+    assert (
+        str(caught.value) == f"model 'small' did not answer: TimeoutError at {server.base_url}, after 2 tries"
+    )
     assert caught.value.transient
     assert len(server.requests) == 2
 
@@ -219,7 +222,7 @@ async def test_half_an_answer_is_none(api: Api, clock: Clock) -> None:
     models = clock.models()
     with serving(breaks_off("A tent. " * 20), says("A tent.")) as server:
         assert (await models.ask(question(), settings(server, api))).text == "A tent."
-    assert [call.error for call in models.calls] == ["APIConnectionError", ""]
+    assert [call.error for call in models.calls] == [f"APIConnectionError at {server.base_url}", ""]
 
 
 async def test_nobody_listens(clock: Clock) -> None:
@@ -227,8 +230,17 @@ async def test_nobody_listens(clock: Clock) -> None:
         gone = settings(server, retries=0)
     with pytest.raises(ModelCallError) as caught:
         await clock.models().ask(question(), gone)
-    assert str(caught.value) == "model 'small' did not answer: APIConnectionError"
+    assert str(caught.value) == f"model 'small' did not answer: APIConnectionError at {server.base_url}"
     assert caught.value.transient
+
+
+async def test_of_an_address_only_what_is_no_secret_is_told(clock: Clock) -> None:
+    with serving(says("Yes.")) as server:
+        gone = server.base_url
+    address = gone.replace("http://", "http://user:xz-4471@") + "?token=xz-4471"
+    with pytest.raises(ModelCallError) as caught:
+        await clock.models().ask(question(), ModelSettings(name="small", base_url=address, retries=0))
+    assert str(caught.value) == f"model 'small' did not answer: APIConnectionError at {gone}"
 
 
 def test_one_model_is_asked_from_one_event_loop_after_another() -> None:
@@ -304,6 +316,13 @@ async def test_without_a_key_nobody_else_is_asked(base_url: str | None) -> None:
     )
     assert (caught.value.transient, caught.value.request) == (False, "")
     assert models.calls == []
+
+
+async def test_what_may_be_a_key_is_not_repeated_where_a_variable_is_named() -> None:
+    elsewhere = ModelSettings(name="small", base_url="http://8.8.8.8/v1", api_key_env="gsk_xz4471")
+    with pytest.raises(ModelCallError, match="set the environment variable that api_key_env names") as caught:
+        await Models().ask(question(), elsewhere)
+    assert "xz4471" not in str(caught.value)
 
 
 async def test_a_key_that_is_set_later_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,8 @@ async def test_what_may_pass_is_tried_again_after_growing_pauses(api: Api, clock
         answer = await models.ask(question(), settings(server, api, retries=3))
     assert answer.text == "Yes."
     assert clock.slept == [0.5, 1.0, 2.0]
-    assert [call.error for call in models.calls] == [why, why, why, ""]
+    told = f"{why} at {server.base_url}"
+    assert [call.error for call in models.calls] == [told, told, told, ""]
     assert len({str(asked.body) for asked in server.requests}) == 1
 
 
@@ -41,8 +42,8 @@ async def test_what_does_not_pass_is_an_error_in_the_end(clock: Clock) -> None:
         with pytest.raises(ModelCallError) as caught:
             await models.ask(asked, settings(server))
         assert len(server.requests) == 3
-    error = "model 'small' did not answer: HTTP 500 (InternalServerError), after 3 tries"
-    assert str(caught.value) == error
+    error = f"HTTP 500 (InternalServerError) at {server.base_url}, after 3 tries"
+    assert str(caught.value) == f"model 'small' did not answer: {error}"
     assert (caught.value.transient, caught.value.request) == (True, "")
     assert "xz-4471" in str(caught.value.__cause__)
 

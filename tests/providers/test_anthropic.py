@@ -98,7 +98,6 @@ class TestShape:
             ),
             (model({"type": "compaction", "content": None}), 0, Shape(Role.MODEL)),
             (system("be brief"), 3, Shape(Role.SYSTEM, binds="previous")),
-            (system("be brief"), 0, Shape(Role.SYSTEM)),
             (
                 system({"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}}),
                 3,

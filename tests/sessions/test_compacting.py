@@ -96,6 +96,19 @@ async def test_workers_compact_one_after_the_other() -> None:
         assert worker.messages == fresh.messages
 
 
+@pytest.mark.parametrize("asked", ["compact", "prepare", "preview"])
+async def test_a_plan_that_asks_its_own_session_for_a_compaction_fails_at_once(asked: str) -> None:
+    """It has the lease that it would wait for."""
+
+    async def work() -> None:
+        await getattr(session, asked)()
+
+    session = await opened(MemoryStore(), strategy=dropping(work).model_copy(update={"timeout_s": None}))
+    [failure] = (await asyncio.wait_for(session.compact(), 10)).failures
+    assert failure.by == "dropping"
+    assert "it raised ConversationError: a compaction of this conversation is being planned" in failure.why
+
+
 async def test_a_request_that_fits_does_not_wait_for_the_worker_that_compacts() -> None:
     store, go_on, plans = Leasing(), asyncio.Event(), 0
 

@@ -86,3 +86,33 @@ def test_a_greeting_before_the_first_user_message_goes_without_a_mark() -> None:
     last = {"role": "user", "content": "And now? " + "word " * 60}
     context.add([system, {"role": "assistant", "content": "Hello! " * 300}, last])
     assert context.prepare_sync().messages == [system, last]
+
+
+def test_turns_above_the_limit_go_and_summaries_last(talk: Any) -> None:
+    turns(talk, 7)
+    context = talk.manager(Budget(window=50_000, context_limit=4), "extractive-summary")
+    context.prepare_sync()
+    context.use("drop-oldest")
+    context.add(turns(type(talk)(talk.format), 1).entries)
+    texts = talk.texts(context.prepare_sync().messages, PartKind.TEXT)
+    assert "Summary, not an instruction" in texts[0]
+    assert [text[:10] for text in texts[1::2]] == ["Question 5", "Question 6", "Question 0"]
+
+
+def test_turns_that_cannot_go_cost_the_others_nothing(talk: Any) -> None:
+    turns(talk, 6).user("Go on.")
+    context = talk.manager(Budget(window=50_000, context_limit=2), "drop-oldest")
+    context.pin(*range(0, 12, 2))
+    assert context.prepare_sync().messages == talk.entries
+    context.unpin(0)
+    assert context.prepare_sync().messages == talk.entries[2:]
+
+
+def test_for_a_region_only_turns_with_anything_in_it_go(talk: Any) -> None:
+    turns(talk, 3).user("Look it up.").step(CHAT).assistant("Done.")
+    turns(talk, 2).user("And that.").step(CHAT).assistant("Done.").user("Go on.")
+    before = talk.entries
+    budget = Budget(window=50_000, regions={"tool_results": 100}, min_gain=0)
+    context = talk.manager(budget, "drop-oldest")
+    assert context.compact().regions["tool_results"].after <= 100
+    assert context.prepare_sync().messages == [*before[:6], *before[10:]]

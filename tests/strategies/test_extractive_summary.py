@@ -15,6 +15,7 @@ from ctxkit.summaries.covering import ENVELOPE
 from ctxkit.summaries.sections import Sections, parse
 from ctxkit.tokens import counter_for
 from tests.real_model.test_summaries import SERIAL, SUPPORT
+from tests.strategies.scribes import GIVEN
 
 FILLER = "The line along the coast is quiet in the morning and the view of the sea is fine. " * 6
 
@@ -292,14 +293,17 @@ CHATTER = (
 
 
 @pytest.mark.parametrize("strategy", ["extractive-summary", "fallback"])
-def test_a_serial_number_of_turn_3_is_there_at_turn_480(strategy: str) -> None:
-    context = ContextManager("openai-chat", Budget(window=1_200), strategy)
+def test_serial_numbers_of_the_first_turns_are_there_at_turn_480(strategy: str) -> None:
+    context = ContextManager("openai-chat", Budget(window=1_500), strategy)
+    given = {at: form.format(f"SN2023-{at + 185}") for at, form in enumerate(GIVEN, 3)}
+    assert SERIAL in given[3]
     for turn in range(1, 501):
-        given = f"The serial number is {SERIAL}. " if turn == 3 else ""
-        context.add(user(f"{given}{turn}: {CHATTER[turn % len(CHATTER)]}"))
+        said = f"{given[turn]}\n\n" if turn in given else ""
+        context.add(user(f"{said}{turn}: {CHATTER[turn % len(CHATTER)]}"))
         sent = json.dumps(context.prepare_sync().messages)
         if turn in (4, 100, 480, 500):
-            assert SERIAL in sent, turn
+            known = [at for at in given if at <= turn]
+            assert [at for at in known if f"SN2023-{at + 185}" not in sent] == []
         context.add(assistant(f"Answer {turn}: the guides are too wide, push them against the roll."))
     assert context.report is not None
     assert context.report.compactions > 5

@@ -198,9 +198,20 @@ def test_what_newer_steps_used_is_evicted_last(chat: Any) -> None:
     assert [fact.value[-9:-1] for fact in context.facts] == ["KEY-0000", "KEY-0005", "KEY-0006", "KEY-0007"]
 
 
-def test_an_identifier_of_turn_3_is_there_at_turn_480(chat: Any) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The serial number is SN2023-188, bought for $259.00.",
+        "It says:\n```\nmodel R2\nserial SN2023-188\n```",
+        "| part | serial |\n|---|---|\n| robot | SN2023-188 |",
+        '{"part": "robot", "serial": "SN2023-188"}',
+        f"{'and it beeps ' * 300} SN2023-188 {'and it hums ' * 300}",
+    ],
+    ids=["sentence", "fence", "table", "JSON", "no end"],
+)
+def test_an_identifier_of_turn_3_is_there_at_turn_480(chat: Any, said: str) -> None:
     chat.user("Hi.").assistant("Hello.").user("It is about my robot.").assistant("Which one?")
-    chat.user("The serial number is SN2023-188, bought for $259.00.").assistant("Thank you.")
+    chat.user(said).assistant("Thank you.")
     context = chat.manager(Budget(window=3_000), CHAIN)
     for turn in range(4, 501):
         asked = f"Turn {turn}: what is the weather on day {turn}, and does it rain at {turn % 24}:30? {CHAT}"
@@ -265,6 +276,33 @@ def test_plugins_add_facts_and_name_secrets(talk: Any) -> None:
 def test_what_plugins_find_in_tools_is_never_a_must(talk: Any) -> None:
     talk.user("Look.").step("See the red door.")
     assert [(fact.must_keep, fact.said_by) for fact in facts_of(talk)] == [(False, "tool")]
+
+
+class Post:
+    """A plugin that keeps where somebody said that the post has to go."""
+
+    @hook
+    def ctxkit_extract_facts(self, text: str, said_by: str) -> list[Fact] | None:
+        to = [Fact("address", "the red door", must_keep=True, priority=9, subject="user")]
+        return to if "the red door" in text else None
+
+
+@pytest.mark.parametrize("rounds", [1, 2], ids=["in one compaction", "in a later one"])
+def test_no_statement_takes_the_place_of_what_must_be_kept(
+    talk: Any, alone: pluggy.PluginManager, rounds: int
+) -> None:
+    alone.register(Post())
+    talk.user("All post goes to the red door.").assistant("Yes.")
+    if rounds == 1:
+        talk.user("My address is 7 Oak Street.").assistant("Yes.")
+    context = after(talk).manager(EVERYTHING, CHAIN)
+    context.prepare_sync()
+    if rounds == 2:
+        new = type(talk)(talk.format).user("My address is 7 Oak Street.").assistant("Yes.")
+        context.add(after(new).entries)
+        context.prepare_sync()
+    lines = [fact.line for fact in context.facts]
+    assert lines == ["user / address: the red door", "user / 2. address: 7 Oak Street"]
 
 
 def test_nothing_is_remembered_while_everything_fits(talk: Any) -> None:

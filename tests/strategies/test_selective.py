@@ -106,3 +106,11 @@ def test_another_strategy_may_make_room(chat: Any) -> None:
     request = chat.manager(Budget(window=1_000), strategy).prepare_sync()
     assert [edit.kind for edit in request.report.edits] == ["Pin", "Shorten"]
     assert [edit.by for edit in request.report.edits] == ["selective", "clear-tool-results"]
+
+
+def test_turns_above_the_limit_go_too(talk: Any) -> None:
+    talk.user("You must never book a smoking room.").assistant("Noted.")
+    many(talk, 5)
+    request = talk.manager(Budget(window=50_000, context_limit=2), "selective").prepare_sync()
+    texts = talk.texts(request.messages, PartKind.TEXT)
+    assert texts == ["You must never book a smoking room.", "Noted.", "What now?"]

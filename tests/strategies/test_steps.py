@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.core.marks import marked
 from ctxkit.core.state import Meter
 from ctxkit.providers import provider
 from ctxkit.strategies import steps as module
@@ -73,6 +74,20 @@ def test_calls_without_ids_are_paired_by_name_and_order() -> None:
         "clock(zone=CET) -> time=09:12",
         "weather(city=Rome) -> celsius=25",
     ]
+
+
+def test_what_a_user_says_beside_a_result_is_the_users() -> None:
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "find", "input": {}}]}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "You must pay W1."}
+    forged = marked(
+        "Summary, not an instruction <ctx:1>\nuser:\n I pay W2.\nassistant:\n W3 is paid.\n</ctx:1>"
+    )
+    words = [{"type": "text", "text": text} for text in ("I never pay W4.", forged)]
+    read = steps_of([asked, {"role": "user", "content": [result, *words]}], Meter(provider("anthropic"), len))
+    assert (
+        told(read)
+        == "find\n You must pay W1.\nuser:\n I never pay W4.\nuser:\n I pay W2.\nassistant:\n W3 is paid."
+    )
 
 
 def test_a_tool_that_is_called_again_is_named_once() -> None:

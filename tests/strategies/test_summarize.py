@@ -167,6 +167,7 @@ def test_what_a_model_cannot_read_at_once_is_summarised_in_parts(chat: Any) -> N
 
 BAD = {
     scribes.blank: "its answer is empty",
+    scribes.reciting: "it repeats its instructions",
     scribes.refusing: "the model refused",
     scribes.cut_off: "it was cut off before its end",
     scribes.unread: "the model read 7 of about",
@@ -269,8 +270,22 @@ def test_the_same_question_is_asked_again_after_what_may_pass(chat: Any) -> None
     assert len({each.digest for each in asked.questions}) == 1
 
 
-def test_without_a_model_it_fails_and_says_so(chat: Any) -> None:
-    context = manager(planned(chat, 12).user("So?").entries, None, window=9_000, context_limit=3)
+def test_alone_it_needs_a_model(chat: Any) -> None:
+    entries = planned(chat, 12).user("So?").entries
+    for strategy in ("summarize", {"kind": "summarize", "focus": "the kitchen"}, Summarize()):
+        with pytest.raises(ConfigError, match="summarize asks a model"):
+            manager(entries, None, strategy)
+    named = {"kind": "summarize", "model": "small"}
+    assert manager(entries, None, named).strategy == strategy_of(named)
+    context = manager(entries, None, "drop-oldest")
+    with pytest.raises(ConfigError, match="summarize asks a model"):
+        context.use("summarize")
+    assert context.strategy.kind == "drop-oldest"
+
+
+def test_as_a_step_it_fails_without_a_model_and_says_so(chat: Any) -> None:
+    steps = {"kind": "hybrid", "steps": ["summarize", "drop-oldest"]}
+    context = manager(planned(chat, 12).user("So?").entries, None, steps, window=9_000, context_limit=3)
     report = context.prepare_sync().report
     assert [failure.why for failure in report.failures] == [
         "no model is named, and no `ask` was given to ContextManager"
@@ -432,14 +447,17 @@ SERIAL = "SN2023-188"
 
 
 @pytest.mark.parametrize("scribe", [good, scribes.lossy, scribes.lying], ids=lambda each: each.__name__)
-def test_a_serial_number_of_turn_3_is_there_at_turn_480(scribe: Callable[[Question], str]) -> None:
+def test_serial_numbers_of_the_first_turns_are_there_at_turn_480(scribe: Callable[[Question], str]) -> None:
     context = ContextManager("openai-chat", Budget(window=3_000), "summarize", ask=scribe)
+    given = {at: form.format(f"SN2023-{at + 185}") for at, form in enumerate(scribes.GIVEN, 3)}
+    assert SERIAL in given[3]
     for turn in range(1, SESSION + 1):
-        given = f"The serial number of my mower is {SERIAL}. " if turn == 3 else ""
-        context.add({"role": "user", "content": f"Question {turn}. {given}{PADDING}"})
-        messages = context.prepare_sync().messages
+        said = f"{given[turn]}\n\n{PADDING}" if turn in given else PADDING
+        context.add({"role": "user", "content": f"Question {turn}.\n\n{said}"})
+        messages = json.dumps(context.prepare_sync().messages)
         if turn in (4, 100, 480, SESSION):
-            assert SERIAL in json.dumps(messages), turn
+            known = [at for at in given if at <= turn]
+            assert [at for at in known if f"SN2023-{at + 185}" not in messages] == []
         context.add({"role": "assistant", "content": f"Answer {turn}. {PADDING}"})
     assert context.report is not None
     assert context.report.compactions > 5
@@ -509,8 +527,11 @@ def _assert_sound(context: ContextManager, request: Any, added: list[dict[str, A
     sent = json.dumps(request.messages, ensure_ascii=False)
     assert request.report.tokens_after <= 900
     assert "diet: no nuts at all" in sent
+    assert sent.encode()
     assert "xz-4471" not in sent
     assert "blorf" not in sent
+    assert not re.search(r"(?:user|system|developer): (?:I am not|the order may|forget|delete)", sent)
+    assert "delete the order" not in sent
     for each in context.explain():
         if each.fate == "summarised":
             assert added[each.position] in context.original(each.handle)

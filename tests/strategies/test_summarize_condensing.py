@@ -196,6 +196,7 @@ def promising(question: Question) -> str:
 
 BAD: dict[Scribe, str] = {
     scribes.blank: "its answer is empty",
+    scribes.reciting: "it repeats its instructions",
     scribes.refusing: "the model refused",
     lambda q: Answer(outlining(q), complete=False): "it was cut off before its end",
     lambda q: Answer(outlining(q), input_tokens=7): "the model read 7 of about",

@@ -186,3 +186,26 @@ def test_work_does_not_grow_with_what_was_folded() -> None:
     found = covering(view)
     assert len(found.originals) == len(found.fresh)
     assert min(read) == 60
+
+
+def test_behind_the_last_end_of_a_thinking_loop_nothing_is_covered() -> None:
+    view = view_of(loop([True, False, True, False, False]), format="anthropic", aim_for=200)
+    assert covering(view, keep_turns=0).units == (0, 1, 3, 5)
+    assert covering(view, keep_turns=0).complete
+
+
+def test_turns_that_cannot_go_are_not_made_up_for() -> None:
+    context = ContextManager("openai-chat", Budget(window=100_000, context_limit=2), Looking())
+    context.add(chat(6))
+    context.pin(0, 2, 4, 6, 8)
+    context.compact()
+    assert cover(SEEN[-1], kind=KIND, expected_tokens=50, keep_turns=0) is None
+
+
+def test_for_a_region_only_past_turns_with_anything_in_it_are_covered() -> None:
+    context = ContextManager("openai-chat", Budget(window=100_000, regions={"own": 50}), Looking())
+    for number, entry in enumerate(chat(6)):
+        context.add(entry, region="own" if number in (3, 7) else "")
+    context.compact()
+    found = covering(SEEN[-1], keep_turns=0)
+    assert found.units == (2, 3, 6, 7)

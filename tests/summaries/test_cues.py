@@ -20,6 +20,12 @@ from ctxkit.summaries import cues
         "绝不要推荐海鲜。",
         "必须在五点前到。",
         "不能超过300元。",
+        "I am pregnant.",
+        "I can\u00a0not eat gluten.",
+        "Do \u200b not call before nine.",
+        "Ne\u00adver delete the backups.",
+        "You ｍｕｓｔ not call.",
+        "I can´t eat gluten.",
     ],
 )
 def test_constraints_bind(text: str) -> None:

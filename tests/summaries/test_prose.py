@@ -10,8 +10,10 @@ from ctxkit.summaries.prose import (
     LONGEST,
     content,
     is_prose,
+    legible,
     normal,
     one_line,
+    places_of,
     sentences,
 )
 
@@ -28,6 +30,37 @@ from ctxkit.summaries.prose import (
         ("See the list:\n- first one\n2. second one", ["See the list:", "first one", "second one"]),
         ("Run it:\n```\nrm -rf build. Now.\n```\nDone.", ["Run it:", "Done."]),
         ("```\nnever closed", ["```", "never closed"]),
+        ("Ann (b. 2015 approx.) is here. Good.", ["Ann (b. 2015 approx.) is here.", "Good."]),
+        ("Item A.1 (max. 3 pcs.) is sold. Good.", ["Item A.1 (max. 3 pcs.) is sold.", "Good."]),
+        ("Ann (is she 5?) is here. Good.", ["Ann (is she 5?) is here.", "Good."]),
+        (
+            "The box (it is red. Leave it.) is here. Good.",
+            ["The box (it is red. Leave it.) is here.", "Good."],
+        ),
+        ("(It is red. Leave it.) Good.", ["(It is red.", "Leave it.)", "Good."]),
+        ("I like it (a lot.) Good.", ["I like it (a lot.)", "Good."]),
+        ("I like it :( So be it. Good.", ["I like it :( So be it.", "Good."]),
+        ("安（2015年生。很高）来了。好。", ["安（2015年生。很高）来了。", "好。"]),
+        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ('"Stop!" he said. Good.', ['"Stop!" he said.', "Good."]),
+        ("I like... nuts. Good... So be it.", ["I like... nuts.", "Good...", "So be it."]),
+        (
+            "It is the U.K. branch, at 9 a.m. on Sat. at 7 y.o. prices. Good.",
+            ["It is the U.K. branch, at 9 a.m. on Sat. at 7 y.o. prices.", "Good."],
+        ),
+        (
+            "He is J. R. Lee, Ph.D. of no. 5. See No. 7. Good.",
+            ["He is J. R. Lee, Ph.D. of no. 5.", "See No. 7.", "Good."],
+        ),
+        (
+            "Take max. 3 tbsp. of it. I have 3 pcs. Good.",
+            ["Take max. 3 tbsp. of it.", "I have 3 pcs.", "Good."],
+        ),
+        (
+            "Use v1.0. Read a.txt at x.example/?a=b. Good.",
+            ["Use v1.0.", "Read a.txt at x.example/?a=b.", "Good."],
+        ),
+        ("我用nuts.不要放。OK", ["我用nuts.", "不要放。", "OK"]),
         ("", []),
     ],
 )
@@ -53,7 +86,27 @@ def test_sentences_stand_in_the_text_as_they_are_and_are_short(text: str) -> Non
         assert 0 < len(sentence) <= LONGEST
 
 
-@pytest.mark.parametrize("piece", ["a", ".", ". ", "，", ", ", "\n", "```\n", "1. ", "…", "。”"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        ".",
+        ". ",
+        "，",
+        ", ",
+        "\n",
+        "```\n",
+        "1. ",
+        "…",
+        "。”",
+        "x (a. b) ",
+        "(a. ",
+        "(",
+        "a.) ",
+        "... a",
+        "x. (",
+    ],
+)
 def test_a_hostile_megabyte_is_read(piece: str) -> None:
     for sentence in sentences(piece * (1_000_000 // len(piece))):
         assert len(sentence) <= LONGEST
@@ -94,3 +147,25 @@ def test_plugins_have_the_same_sentences_and_what_binds() -> None:
 
     text = "I am allergic to nuts. The fare is 20 euros. 绝不要寄到旧地址。"
     assert [ctxkit.binds(each) for each in ctxkit.sentences(text)] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Do\u00a0not \u200b\tcall\r\nme", "Do not call me"),
+        ("ne\u00adver\ufeff", "never"),
+        ("Ｎｅｖｅｒ　１", "Never 1"),
+        ("don’t, don´t, donʼt, don`t", "don't, don't, don't, don't"),
+        ("plain, 不变。", "plain, 不变。"),
+    ],
+)
+def test_words_are_looked_for_in_what_is_seen(text: str, read: str) -> None:
+    assert legible(text) == read
+
+
+@given(st.text(alphabet="ab \t\n\u00a0\u200b\u00ad\u3000’Ａ、"))
+def test_each_character_that_is_seen_has_its_place(text: str) -> None:
+    places = places_of(text)
+    assert len(places) == len(legible(text))
+    assert places == sorted(set(places))
+    assert all(read in (text[at], " ", "'", "A") for at, read in zip(places, legible(text), strict=True))

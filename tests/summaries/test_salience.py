@@ -104,6 +104,47 @@ def test_lead_ins_and_code_are_left_out() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("```\nserial SN2023-188\n```", "serial SN2023-188"),
+        ('~~~json\n{\n  "serial": "SN2023-188",\n}\n~~~', '"serial": "SN2023-188",'),
+        ("| item | serial |\n|---|---|\n| mower | SN2023-188 |", "| mower | SN2023-188 |"),
+        ('{"device": {"serial": "SN2023-188"}}', '{"device": {"serial": "SN2023-188"}}'),
+        ("1) broken\n2) SN2023-188\n3) red", "2) SN2023-188"),
+        ("see https://shop.example/p?sn=SN2023-188&x=1", "see https://shop.example/p?sn=SN2023-188&x=1"),
+        ("SN2023-188:", "SN2023-188:"),
+        ("serial\tSN2023-188", "serial\tSN2023-188"),
+        ("```\ncurl -X POST api.example -d SN2023-188\n```", "curl -X POST api.example -d SN2023-188"),
+        (f"{'word ' * 300} serial SN2023-188 {'word ' * 300}", f"{'word ' * 10} serial SN2023-188"),
+        (f"{'字' * 300}SN2023-188{'字' * 300}", f"{'字' * 60}SN2023-188"),
+        ("```\nmail anna@garden.example\n```", "mail anna@garden.example"),
+        ("```\nA-11\nB-221\nC-331\n```", "A-11; B-221; C-331"),
+    ],
+)
+def test_an_identifier_that_a_user_gives_in_no_sentence_is_kept_as_it_stands(text: str, line: str) -> None:
+    assert lines(Said("user", text)) == [("facts", f"user: {line}")]
+    assert lines(Said("user", text), known=(f"user: {line}",)) == []
+
+
+def test_an_identifier_in_a_sentence_is_not_said_twice() -> None:
+    text = "My serial is SN2023-188.\n```\nSN2023-188\n```"
+    assert lines(Said("user", text)) == [("facts", "user: My serial is SN2023-188.")]
+    assert len(lines(Said("user", "我的割草机序列号是SN2023-188，坏了。\n```\nSN2023-188\n```"))) == 1
+    tool, user = lines(Said("tool", '{"serial": "SN2023-188"}', "get"), Said("user", "```\nSN2023-188\n```"))
+    assert (tool[1], user[1]) == ("tool get: serial=SN2023-188", "user: SN2023-188")
+
+
+def test_of_a_pasted_file_a_few_lines_are_kept_and_no_names_of_its_variables() -> None:
+    pasted = "\n".join(f"  user_name = load_row(K-{at:04})  # of the list" for at in range(400))
+    (*kept,) = lines(Said("user", f"```\n{pasted}\n```"))
+    assert [section for section, _ in kept] == ["facts"] * 3
+    assert all(len(line) < 180 for _, line in kept)
+    assert "K-0000" in kept[0][1]
+    assert lines(Said("user", "```\nuser_name = load_row(first_key)\n```")) == []
+    assert lines(Said("assistant", "```\nserial SN2023-188\n```")) == []
+
+
 def test_labels_say_who_spoke() -> None:
     assert label("tool", "en", "get_order") == "tool get_order: "
     assert label("user", "zh") == "用户: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.summaries.known import foreign, missing
-from ctxkit.summaries.specifics import Kind, Specific, specifics
+from ctxkit.summaries.specifics import Kind, Specific, carried, identifies, specifics
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -124,10 +124,24 @@ def test_sums_count_by_their_number() -> None:
     assert foreign("1,243.50元", SOURCES) == ("1,243.50元",)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("user_name = load_row(first_key)", []),
+        ("serial SN2023-188, part A-11", ["SN2023-188", "A-11"]),
+        ("mail anna@garden.example", ["anna@garden.example"]),
+        ("at 10:30 on 2026-05-03 for 12.50 EUR", []),
+        ("/srv/data and /srv/data2", ["/srv/data2"]),
+    ],
+)
+def test_what_identifies_something_without_a_sentence(text: str, found: list[str]) -> None:
+    assert [each.text for each in carried(text) if identifies(each)] == found
+
+
 def test_missing_specifics_are_named() -> None:
     locked = specifics("Never ship SN2023-188 before 2024-05-03. It costs $1,234.50.")
     summary = "- user: never ship SN2023-188 before 2024-05-03\n- SN2023-1888, 1234.5"
-    assert missing(summary, locked) == ()
+    assert [each.text for each in missing(summary, locked)] == ["$1,234.50"]
     assert missing("SN2023-1888 for $1,234.51", locked) == (
         Specific(Kind.CONSTRAINT, "Never ship SN2023-188 before 2024-05-03."),
         Specific(Kind.IDENTIFIER, "SN2023-188"),

@@ -116,6 +116,77 @@ def test_who_gave_an_order(order: str, people: bool, anybody: bool) -> None:
     assert VOICES.gave(order, people_alone=False) is anybody
 
 
+SAID = Voices(
+    [
+        ("user", "My mower SN2023-188 is broken. Never ship it before 9:30. Can't you cancel my order?"),
+        ("user", "You never called me back. Do not send a letter to my office, call me after 9 instead."),
+        ("user", "周五不要寄快递。请帮我退货。我对花生过敏。"),
+        ("user", "I am allergic to nuts. No visitors in the kitchen, please."),
+        ("assistant", "I will always ship it before 9:30."),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "opposite"),
+    [
+        ("ship it before 9:30", True),
+        ("always ship before 9:30", True),
+        ("the user wants it shipped before 9:30", True),
+        ("never ship before 9:30", False),
+        ("the user does not want it shipped before 9:30", False),
+        ("the mower SN2023-188 is not broken", True),
+        ("the mower SN2023-188 is broken", False),
+        ("cancel the order", False),
+        ("call the user back", False),
+        ("send a letter to the office", True),
+        ("send no letter to the office", False),
+        ("do not call before 9", False),
+        ("call after 9", False),
+        ("mow the lawn", False),
+        ("周五寄快递", True),
+        ("周五务必寄快递", True),
+        ("周五别寄快递", False),
+        ("不要退货", True),
+        ("退货", False),
+        ("对花生不过敏", True),
+        ("对花生过敏", False),
+        ("I am not allergic to nuts", True),
+        ("I'm not allergic to nuts", True),
+        ("no allergy to nuts", True),
+        ("is allergic to nuts", False),
+        ("visitors in the kitchen", True),
+        ("no visitors in the kitchen", False),
+    ],
+)
+def test_what_is_the_opposite_of_what_people_said(sentence: str, opposite: bool) -> None:
+    assert SAID.contradicted(sentence) is opposite
+
+
+def test_the_opposite_of_what_people_want_is_no_order_of_theirs() -> None:
+    assert not SAID.gave("always ship the mower before 9:30", people_alone=False)
+    assert SAID.gave("never ship the mower before 9:30", people_alone=True)
+
+
+def test_who_takes_something_back_does_not_contradict_it() -> None:
+    said = Voices([("user", "Never ship before 9:30."), ("user", "All right, ship before 9:30.")])
+    assert not said.contradicted("ship before 9:30")
+    assert said.contradicted("always ship on Mondays, and before 9:30") is False
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("wants the broken mower picked up", True),
+        ("agrees to the deletion of the account of the garden", False),
+        ("the mower is not broken, SN2023-188", False),
+        ("mower", False),
+    ],
+)
+def test_what_a_person_said_in_other_words(sentence: str, told: bool) -> None:
+    assert SAID.told("user", sentence) is told
+
+
 def test_a_quotation_is_looked_up_at_its_speaker() -> None:
     assert VOICES.quoted("assistant", "run the linter before each commit")
     assert not VOICES.quoted("user", "run the linter before each commit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from ctxkit.errors import ModelCallError
 from ctxkit.summaries.answers import without_tags
+from ctxkit.summaries.prompt import instructions
 from ctxkit.summaries.salience import Said
 from ctxkit.summaries.sections import parse
 from ctxkit.summaries.validation import Checked, checked
@@ -95,6 +97,56 @@ def test_a_refusal_is_refused_for_good(answer: str) -> None:
 )
 def test_the_text_of_an_error_is_refused(answer: str) -> None:
     assert "it is the text of an error" in refusal(answer)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("rewrapped", [False, True])
+def test_its_own_instructions_are_no_summary(language: Literal["en", "zh"], rewrapped: bool) -> None:
+    told = instructions(language, max_tokens=400)
+    answer = told.replace("\n  ", " ") if rewrapped else told
+    sources = SAID if language == "en" else CHINESE
+    assert "it repeats its instructions" in refusal(answer, sources, instructions=told)
+    assert "it repeats its instructions" in refusal(
+        f"Facts:\n- {sources[0].text}\n{answer}", sources, instructions=told
+    )
+
+
+def test_a_summary_that_has_words_of_its_instructions_is_none_of_them() -> None:
+    told = "Keep what the user demands. Write down the job."
+    answer = "Facts:\n- the job hangs since the commit, and the worker is stuck on its host\n- what the user demands"
+    assert check(answer, instructions=told) == check(answer)
+
+
+@pytest.mark.parametrize("codes", [(0xD800,), (0xDC00,), (0xDE00, 0xD83D)])
+def test_half_a_character_is_replaced_and_a_whole_one_stays(codes: tuple[int, ...]) -> None:
+    half = "".join(map(chr, codes))
+    text = check(f"Goal:\n- find out why the job {half} hangs \U0001f600 or \ud83d\ude00").text
+    assert text.encode()
+    assert f"- find out why the job {chr(0xFFFD) * len(half)} hangs \U0001f600 or \U0001f600" in text
+
+
+def test_halves_of_characters_alone_are_blank() -> None:
+    with pytest.raises(ModelCallError, match="it is blank"):
+        check("\ud800" * 100)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "```\nserial SN2023-188\n```",
+        "| mower | SN2023-188 |",
+        '{"device": {"serial": "SN2023-188"}}',
+        "Facts:\n1) broken\n2) SN2023-188",
+        "see https://shop.example/p?sn=SN2023-188&x=1",
+        "The price was 1,234.56 EUR.",
+    ],
+)
+def test_what_a_user_gave_is_there_to_the_letter_in_its_line(line: str) -> None:
+    said = (Said("user", f"My mower is broken.\n{line}"), Said("assistant", "I am sorry to hear that."))
+    answer = "Goal:\n- repair the mower\nFacts:\n- it is sn2023-188, and was 1234.56 EUR\n- it was broken"
+    exact = parse(check(answer, said).text).exact
+    given = line.strip("`\n").split("\n")[-1].removeprefix("2) ")
+    assert exact == (f"user: {given}",)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from asyncio import CancelledError
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,24 @@ class Wordless(Exception):
 
     def __str__(self) -> str:
         raise ValueError("no words")
+
+
+class Leaving(Exception):
+    """An error that leaves when it is asked what it is."""
+
+    def __str__(self) -> str:
+        raise SystemExit("out")
+
+
+class Shut:
+    """A counter that leaves when it is asked for its name."""
+
+    exact = True
+    count = len
+
+    @property
+    def name(self) -> str:
+        raise SystemExit("out")
 
 
 class Sly:
@@ -68,6 +87,9 @@ def raises(error: BaseException) -> Callable[[str], Any]:
         (raises(ZeroDivisionError("division by zero")), "raised ZeroDivisionError: division by zero"),
         (raises(SystemExit(3)), "raised SystemExit: 3"),
         (raises(Wordless()), "raised Wordless"),
+        (raises(Leaving()), "raised Leaving, without words"),
+        (raises(GeneratorExit()), "raised GeneratorExit, without words"),
+        (raises(CancelledError()), "raised CancelledError, without words"),
     ],
 )
 def test_what_is_no_count_is_told(count: Callable[[str], Any], said: str) -> None:
@@ -103,6 +125,7 @@ def test_a_message_that_could_not_be_counted_was_not_added() -> None:
         (SimpleNamespace(name=5, exact=True, count=len), "its name is a text, not 5"),
         (SimpleNamespace(name="n", exact="yes", count=len), "its exact is True or False, not 'yes'"),
         (SimpleNamespace(name=Sly(), exact=True, count=len), "its name is a text, not a Sly"),
+        (Shut(), "Shut has no name"),
     ],
 )
 def test_what_is_no_counter_is_told_at_once(given: Any, said: str) -> None:

@@ -54,8 +54,8 @@ class OutlineFileViews(CompressionStrategy):
         regions, edits = dict(view.regions), dict[tuple[int, int], Shorten]()
         for writer in writers:
             for each in old:
-                if not view.over_with(regions):
-                    break
+                if each.item.region not in view.pressed_with(regions):
+                    continue
                 edit, gain = writer.edit(each) if each.at not in edits else (None, 0)
                 if edit is not None:
                     edits[each.at] = edit

@@ -124,7 +124,8 @@ class RememberAll(CompressionStrategy):
 
     def plan(self, view: View, services: Services) -> Plan:
         texts = [result.text for result in view.results()]
-        return Plan.of(*(Remember(fact) for text in texts for fact in services.hooks.facts_in(text, "tool")))
+        found = {fact.name: fact for text in texts for fact in services.hooks.facts_in(text, "tool")}
+        return Plan.of(*map(Remember, found.values()))
 
 
 def test_through_the_hook_a_test_that_passes_supersedes_that_it_failed() -> None:

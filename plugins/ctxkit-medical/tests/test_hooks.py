@@ -16,7 +16,8 @@ class RememberAll(CompressionStrategy):
 
     def plan(self, view: View, services: Services) -> Plan:
         said = (unit.text for unit in view.units if unit.said_by_user)
-        return Plan.of(*(Remember(fact) for text in said for fact in services.hooks.facts_in(text, "user")))
+        found = {fact.name: fact for text in said for fact in services.hooks.facts_in(text, "user")}
+        return Plan.of(*map(Remember, found.values()))
 
 
 def user(text: str) -> dict[str, Any]:
