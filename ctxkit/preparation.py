@@ -144,7 +144,7 @@ class Preparation:
         self.services = Services(
             self.history.original, strict=strict, models=self.models, hooks=self.hooks, model=model
         )
-        self.strategy = self._usable(strategy)
+        self.strategy = strategy_of(strategy)
         self.triggers = Triggers(self.history)
         self.last: Telling | None = None
         self.usage = UsageRatio()
@@ -154,17 +154,6 @@ class Preparation:
         if given is not None:
             return checked(given, "counter")
         return (self.hooks.counter_for(model) if model else None) or counter_for(model)
-
-    def _usable(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> CompressionStrategy:
-        """The strategy that is meant, if there is a model for one that does nothing without."""
-        found = strategy_of(strategy)
-        named = getattr(found, "model", None) is not None or self.models.has_function
-        if found.kind == "summarize" and not named:
-            raise ConfigError(
-                "summarize asks a model: name one (`model` of the strategy), or give ContextManager a function (`ask`)",
-                path="strategy",
-            )
-        return found
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Preparation:
@@ -192,7 +181,7 @@ class Preparation:
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
-        self.strategy = self._usable(strategy)
+        self.strategy = strategy_of(strategy)
         self.triggers.reset()
         self.services.disabled.clear()
 

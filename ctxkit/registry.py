@@ -1,4 +1,4 @@
-"""Registry: strategies by name, found as entry points; observers as pluggy hooks."""
+"""Registry: strategies by name, found as entry points."""
 
 from __future__ import annotations
 

@@ -131,8 +131,7 @@ def test_009_what_cannot_shrink_is_named_each_time_and_nothing_is_lost() -> None
 def test_014_under_budget_changes_nothing(kind: str) -> None:
     case = load("014")
     before = deepcopy(case["input"])
-    budget = Budget(window=case["budget"]["tokens"])
-    context = ContextManager(case["format"], budget, kind, counter=COUNTER, ask=str)
+    context = manager(case, kind)
     context.add(case["input"])
     messages = context.prepare_sync().messages
     assert messages == before
@@ -152,7 +151,6 @@ async def test_014_under_budget_changes_nothing_in_a_session_either(kind: str) -
         "budget": Budget(window=100_000),
         "strategy": kind,
         "counter": COUNTER,
-        "ask": str,
     }
     session = await Session.open("s", store, **settings)
     await session.add(deepcopy(case["input"]))

@@ -493,15 +493,6 @@ def test_an_unknown_kind_keeps_its_type_and_names(tmp_path: Path) -> None:
     assert caught.value.path == "strategy.kind"
 
 
-def test_summarize_alone_may_be_given_its_function_when_the_manager_is_made(tmp_path: Path) -> None:
-    file = _file(tmp_path, "a.json", json.dumps({**PLAIN, "strategy": "summarize"}))
-    assert load(file).strategy.kind == "summarize"
-    assert ContextManager.from_config(file, ask=str).strategy.kind == "summarize"
-    with pytest.raises(ConfigError, match="summarize asks a model: name one") as caught:
-        ContextManager.from_config(file)
-    assert caught.value.path == "strategy"
-
-
 @pytest.mark.parametrize(
     ("budget", "said"),
     [

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked(file: str) -> Config:
     config = load(file)
-    config.manager(ask=str)  # a function that answers is given in Python, if at all
+    config.manager()
     return config
 
 

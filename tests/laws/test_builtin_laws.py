@@ -10,7 +10,6 @@ PARAMETERS = {
     "first-that-fits": {"steps": [{"kind": "clear-tool-results", "keep": 1}, {"kind": "drop-oldest"}]},
     "within": {"region": "tool_results", "strategy": {"kind": "clear-tool-results", "keep": 0}},
     "sliding-window": {"keep_turns": 2},
-    "summarize": {"model": {"name": "nobody", "api_key_env": "CTXKIT_NO_SUCH_KEY"}},
 }
 
 

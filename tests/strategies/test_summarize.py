@@ -270,19 +270,6 @@ def test_the_same_question_is_asked_again_after_what_may_pass(chat: Any) -> None
     assert len({each.digest for each in asked.questions}) == 1
 
 
-def test_alone_it_needs_a_model(chat: Any) -> None:
-    entries = planned(chat, 12).user("So?").entries
-    for strategy in ("summarize", {"kind": "summarize", "focus": "the kitchen"}, Summarize()):
-        with pytest.raises(ConfigError, match="summarize asks a model"):
-            manager(entries, None, strategy)
-    named = {"kind": "summarize", "model": "small"}
-    assert manager(entries, None, named).strategy == strategy_of(named)
-    context = manager(entries, None, "drop-oldest")
-    with pytest.raises(ConfigError, match="summarize asks a model"):
-        context.use("summarize")
-    assert context.strategy.kind == "drop-oldest"
-
-
 def test_as_a_step_it_fails_without_a_model_and_says_so(chat: Any) -> None:
     steps = {"kind": "hybrid", "steps": ["summarize", "drop-oldest"]}
     context = manager(planned(chat, 12).user("So?").entries, None, steps, window=9_000, context_limit=3)
