@@ -151,7 +151,7 @@ def _surplus_turns(view: View) -> set[int]:
         if turn.number and any(unit.items[0].made != "summary" for unit in turn.units)
     ]
     surplus = len(live) - max(0, (view.budget.context_limit or 0) - 1)
-    return set([number for number in live if number in view.free_turns][:surplus])
+    return set(live[:surplus])
 
 
 def max_summary_tokens(view: View, *, kind: str, max_tokens: int | None = None) -> int:

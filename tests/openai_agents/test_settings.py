@@ -51,12 +51,12 @@ async def test_the_report_of_a_preset_names_no_limit_that_is_none() -> None:
     await session.get_items()
     report = (await session.opened()).report
     assert report is not None
-    assert "tokens; none" in str(report)
+    assert "tokens; nothing to do" in str(report)
     assert " of " not in str(report)
     limited = CtxkitSession("chat", budget={"window": 8_000})
     await limited.add_items(TURNS)
     await limited.get_items()
-    assert " of 8,000 tokens; none" in str((await limited.opened()).report)
+    assert " of 8,000 tokens; nothing to do" in str((await limited.opened()).report)
 
 
 CONFIG = """
