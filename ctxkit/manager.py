@@ -272,7 +272,8 @@ class ContextManager:
 
     def explain(self) -> list[Explanation]:
         """Where each message is now, and why: one explanation a message, in the order of the input."""
-        return explain(self._preparation.view(self._history.state), self._history.archive)
+        with self._history.lock:
+            return explain(self._preparation.view(self._history.state), self._history.archive)
 
     @property
     def facts(self) -> tuple[Fact, ...]:

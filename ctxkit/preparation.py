@@ -191,7 +191,7 @@ class Preparation:
         Raises:
             ConfigError: not a number of tokens.
         """
-        if not isinstance(input_tokens, int) or input_tokens < 0:
+        if not isinstance(input_tokens, int) or isinstance(input_tokens, bool) or input_tokens < 0:
             raise ConfigError(f"usage is a number of tokens, not {input_tokens!r:.60}", path="input_tokens")
         if self.last is not None:
             self.usage = self.usage.observe("", self.last.view.tokens, input_tokens)
@@ -256,7 +256,10 @@ class Preparation:
         """The step that remembers the tool schemas that go along, None for none and for the same as before."""
         if tools is None:
             return None
-        return self.history.using_tools(taken_in(tools, format=self.provider.name, path="tools"))
+        schemas = taken_in(tools, format=self.provider.name, path="tools")
+        if not isinstance(schemas, list | dict):
+            raise ConfigError(f"tools is a list of tool schemas, not {schemas!r:.60}", path="tools")
+        return self.history.using_tools(schemas)
 
     def select(self, snapshot: Snapshot) -> Done:
         """Whether all of it goes out as it is, or why it has to be compressed."""

@@ -411,6 +411,11 @@ def test_bad_arguments_get_typed_errors() -> None:
     with pytest.raises(ConfigError):
         context.observe_usage("many")  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
+        context.observe_usage(True)
+    for tools in (5, "look_up"):
+        with pytest.raises(ConfigError, match="tools is a list"):
+            context.prepare_sync(tools=tools)
+    with pytest.raises(ConfigError):
         ContextManager("openai-chat", {"window": 100, "reply": 200}, "drop-oldest")  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
         ContextManager("openai-chat", 8000, "drop-oldest")  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -368,6 +369,17 @@ def test_many_threads_lose_nothing() -> None:
     explained = context.explain()
     assert len(explained) == 1 + 8 * 25
     assert all(each.handle and context.original(each.handle) for each in explained if each.fate == "dropped")
+
+
+def test_what_is_explained_is_of_one_moment() -> None:
+    """A commit changes what is kept while it is read, else."""
+    context = manager()
+    context.add(said(1))
+    with ThreadPoolExecutor(1) as pool:
+        with context._history.lock:
+            explained = pool.submit(context.explain)
+            assert wait([explained], timeout=0.2).not_done == {explained}
+        assert len(explained.result()) == len(said(1))
 
 
 def test_what_comes_in_while_a_plan_is_made_is_not_lost() -> None:
