@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any
@@ -233,12 +233,12 @@ def _is_pair(line: str) -> bool:
     return bool(colon and value.strip()) and len(name) <= SHORT and len(value) <= 2 * SHORT
 
 
-def as_json(text: str) -> Any:
+def as_json(text: str, parse_float: Callable[[str], float] = float) -> Any:
     """The object or list that a text is in JSON, None when it is none (or one nested too deeply to read)."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=parse_float)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxkit.core.edits import Remember, Replace
-from ctxkit.core.facts import Fact, active_facts, taken_back
+from ctxkit.core.facts import SHORTEST, Fact, active_facts, taken_back
 from ctxkit.core.state import State
 
 if TYPE_CHECKING:
@@ -14,14 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["forgotten", "mentions_withdrawn"]
 
-LEAST = 4
-"""Characters of a value from which on it is looked for: "no" says nothing by itself."""
-
 
 def forgotten(facts: Sequence[Fact]) -> frozenset[str]:
     """The values that a user took back, and that no fact in force has."""
     held = {fact.value for fact in active_facts(facts).values()}
-    return frozenset(value for value in taken_back(facts).keys() - held if len(value) >= LEAST)
+    return frozenset(value for value in taken_back(facts).keys() - held if len(value) >= SHORTEST)
 
 
 def mentions_withdrawn(outcome: Outcome, now: State) -> str:

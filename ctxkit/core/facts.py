@@ -16,6 +16,8 @@ from ctxkit.core.marks import digest, fence
 __all__ = [
     "REPEATS",
     "RULE",
+    "SHORTEST",
+    "TRUST",
     "USER",
     "Fact",
     "Facts",
@@ -35,7 +37,13 @@ __all__ = [
 ]
 
 Speaker = Literal["user", "assistant", "tool"]
-"""Who said something, in falling order of trust."""
+"""Who said something."""
+
+TRUST: tuple[Speaker, ...] = ("user", "assistant", "tool")
+"""Speakers, in falling order of trust."""
+
+SHORTEST = 4
+"""Characters of a value from which on it is looked for within others: "no" says nothing by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from ctxkit.core.edits import (
     Unpin,
     malformed,
 )
-from ctxkit.core.facts import USER, Fact, Speaker, active_facts, displaced
+from ctxkit.core.facts import TRUST, USER, Fact, Speaker, active_facts, displaced
 from ctxkit.core.gaps import Gap, Names, Taken, close_gaps, ids_of
 from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import is_marked
@@ -192,7 +192,7 @@ class _Stage:
     def _said_by(self, fact: Fact) -> Speaker:
         """Who said a fact: the least trusted of those that it claims and that it was taken from (P11)."""
         sources = (self._items[id] for id in fact.source if id in self._items)
-        return max((fact.said_by, *(self._speaker(item, fact) for item in sources)), key=_TRUST.index)
+        return max((fact.said_by, *(self._speaker(item, fact) for item in sources)), key=TRUST.index)
 
     def _speaker(self, item: Item, fact: Fact) -> Speaker:
         """Who said an item: where a user's words stand beside results, the user what stands in them."""
@@ -367,9 +367,6 @@ def _at_odds(edits: Iterable[Edit]) -> Iterator[str]:
                 f"the fact {fact.key!r:.80}{about} has two values in one plan, and only one is kept; number the keys, as "
                 f"in {f'2. {fact.key}'!r:.80}, or join the values"
             )
-
-
-_TRUST: tuple[Speaker, ...] = ("user", "assistant", "tool")
 
 
 def _without_reasoning(items: Sequence[Item], meter: Meter) -> dict[int, Item | None]:

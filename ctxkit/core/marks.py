@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["HANDLE_PREFIX", "digest", "fence", "handle_of", "is_marked", "marked"]
+__all__ = ["HANDLE_PREFIX", "digest", "fence", "handle_of", "is_marked", "marked", "unmarked"]
 
 HANDLE_PREFIX = "ctx:"
 _MARK = re.compile(r"\[ctxkit ([0-9]{6})\] ")
@@ -41,6 +41,11 @@ def is_marked(text: str) -> bool:
     """
     found = _MARK.match(text)
     return found is not None and digest("mark", text[found.end() :])[:_SHORTEST] == found.group(1)
+
+
+def unmarked(text: str) -> str:
+    """A marked text without its mark."""
+    return text.partition("] ")[2]
 
 
 def fence(label: str, text: str) -> str:

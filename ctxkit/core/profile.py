@@ -9,7 +9,7 @@ from typing import Literal
 
 from ctxkit.core.facts import Fact, Speaker, active_facts, facts_of, facts_text, is_rule, text_of
 from ctxkit.core.items import Item, PartKind, Role
-from ctxkit.core.marks import is_marked, marked
+from ctxkit.core.marks import is_marked, marked, unmarked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
 
 __all__ = ["TELLING", "TITLES", "fold_facts", "note_facts", "told_again", "without_facts"]
@@ -93,7 +93,7 @@ def _fresh(state: State) -> list[Fact]:
 def told_again(text: str) -> list[Fact]:
     """The facts in a text that was written here, when it comes back as a message: nobody's more than the assistant's, a
     tool's where it says so; `retracted` where it says that one was withdrawn. [] for any other text."""
-    lines = text.partition("] ")[2].split("\n")
+    lines = unmarked(text).split("\n")
     if lines[0] not in TITLES.values() or not is_marked(text):
         return []
     found: list[Fact] = []

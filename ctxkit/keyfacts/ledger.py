@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from ctxkit.core.facts import (
     REPEATS,
+    SHORTEST,
+    TRUST,
     USER,
     Fact,
     active_facts,
@@ -33,12 +35,6 @@ LONGEST_SHARE = 0.25
 
 LINE = 3
 """Tokens of a line beside its text: its end, and the number before its key."""
-
-
-SHORTEST = 4
-"""Characters of a value from which on it is looked for inside others."""
-
-_TRUST = ("user", "assistant", "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,4 +259,4 @@ def _newer(fact: Fact, held: Fact) -> bool:
 
 
 def _trusted(fact: Fact, held: Fact) -> bool:
-    return _TRUST.index(fact.said_by) <= _TRUST.index(held.said_by)
+    return TRUST.index(fact.said_by) <= TRUST.index(held.said_by)

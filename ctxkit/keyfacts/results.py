@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.core.facts import Fact, Speaker
 from ctxkit.keyfacts.finding import READ, TOLD, Found, name_of
-from ctxkit.literals import Rank, rank, telling
+from ctxkit.literals import Rank, as_json, rank, telling
 from ctxkit.summaries.specifics import Kind, carried
 
 __all__ = ["given_in", "told_by_tool"]
@@ -47,14 +46,14 @@ class _AsWritten(float):
 def told_by_tool(text: str) -> list[Found]:
     """The likeliest values of a tool result: of JSON, beside their field names, behind the identifier of their object
     if it has one; of text, those that are exact, beside the names before them. Whole sentences are never taken."""
-    value = _read(text)
+    value = as_json(text, _AsWritten)
     found = list(_in_lines(text[:LONGEST_TEXT])) if value is None else list(_in_objects(value))
     return _likeliest(found)
 
 
 def given_in(arguments: str) -> list[Found]:
     """The identifiers and names that a call was given."""
-    value = _read(arguments)
+    value = as_json(arguments, _AsWritten)
     leaves = _scalars(value) if isinstance(value, dict) else ()
     ranked = [(rank(field, each), field, str(each)) for field, each in leaves]
     return _likeliest(
@@ -83,22 +82,12 @@ def _found(field: str, value: str, said_by: Speaker, priority: int, *, subject: 
     return Found(fact, single=bool(subject))
 
 
-def _read(text: str) -> Any:
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        value = json.loads(text, parse_float=_AsWritten)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict | list) else None
-
-
 def _in_objects(value: Any, depth: int = 0) -> Iterator[tuple[Rank, Found]]:
     """The values of each object; those beside an identifier are about that."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):
-        inner = _read(value)
+        inner = as_json(value, _AsWritten)
         yield from _in_lines(value[:LONGEST_TEXT]) if inner is None else _in_objects(inner, depth + 1)
         return
     if isinstance(value, dict):

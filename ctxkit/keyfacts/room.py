@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.facts import active_facts
+from ctxkit.core.profile import TELLING
 from ctxkit.core.state import ledger_of, newest_unit
 from ctxkit.core.view import View
 
@@ -25,9 +26,6 @@ MARGIN = 0.25
 
 ENVELOPES = 128
 """Tokens of the two entries that hold facts (what was said, what tools told) beside their lines: mark, title, fence."""
-
-FACTS = ("profile", "ledger", "note")
-"""What facts are written as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def about_to_go(view: View, kind: str, *, least: int) -> list[Unit]:
 
 def _without_own(view: View, kind: str) -> View:
     """The view without facts, and without the pins of the strategy itself."""
-    items = tuple(item for item in view.state.items if item.made not in FACTS)
+    items = tuple(item for item in view.state.items if item.made not in TELLING)
     pins = tuple(pin for pin in view.state.pins if pin.by != kind)
     return replace(view, state=replace(view.state, items=items, pins=pins, ledger=ledger_of(items)))
 

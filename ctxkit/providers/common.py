@@ -8,7 +8,34 @@ from typing import Any
 
 from ctxkit.errors import PlanError
 
-__all__ = ["dump_model", "opaque_tokens", "path_text", "replace_at", "text_of", "text_of_json"]
+__all__ = [
+    "dump_model",
+    "opaque_tokens",
+    "path_text",
+    "replace_at",
+    "text_of",
+    "text_of_json",
+    "type_of_file",
+]
+
+_TYPES = {
+    "pdf": "application/pdf",
+    "json": "application/json",
+    "csv": "text/csv",
+    "html": "text/html",
+    "xml": "text/xml",
+    **dict.fromkeys(("txt", "md", "log", "yaml", "yml", "toml"), "text/plain"),
+    "png": "image/png",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    **dict.fromkeys(("jpg", "jpeg"), "image/jpeg"),
+}
+"""Media types by the ends of file names; of ctxkit's own, since a file has to count the same on every machine."""
+
+
+def type_of_file(name: Any) -> str:
+    """The media type of a file by its name, "" when that tells none."""
+    return _TYPES.get(name.rpartition(".")[2].lower(), "") if isinstance(name, str) else ""
 
 
 def path_text(*steps: str | int) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import mimetypes
 from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.core.items import Part, PartKind, Weight
 from ctxkit.core.provider import Entry
 from ctxkit.errors import PlanError
-from ctxkit.providers.common import opaque_tokens, replace_at, text_of_json
+from ctxkit.providers.common import opaque_tokens, replace_at, text_of_json, type_of_file
 from ctxkit.tokens.media import audio_tokens, file_tokens, openai_image_tokens
 
 __all__ = [
@@ -99,9 +98,7 @@ def media_type(part: dict[str, Any]) -> str:
             kind = inner.get("format")
             return f"audio/{kind}" if isinstance(kind, str) and kind else "audio"
         case _:
-            name = inner.get("filename")
-            guessed = mimetypes.guess_type(name[-200:])[0] if isinstance(name, str) else None
-            return _mime(inner.get("file_data")) or guessed or "file"
+            return _mime(inner.get("file_data")) or type_of_file(inner.get("filename")) or "file"
 
 
 def _content(entry: Entry) -> Iterator[Part]:

@@ -9,7 +9,7 @@ from typing import Any
 from ctxkit.core.items import Part, PartKind, Weight
 from ctxkit.core.provider import Entry
 from ctxkit.errors import PlanError
-from ctxkit.providers.common import opaque_tokens, replace_at, text_of_json
+from ctxkit.providers.common import opaque_tokens, replace_at, text_of_json, type_of_file
 from ctxkit.providers.openai_responses_items import (
     BLANK_SCREENSHOT,
     CALL_TYPES,
@@ -43,13 +43,6 @@ _BOOKKEEPING = frozenset(
         "async",
     }
 )
-_MIMES = {
-    "pdf": "application/pdf",
-    "txt": "text/plain",
-    "md": "text/plain",
-    "csv": "text/csv",
-    "json": "text/json",
-}
 
 
 def parts_of(entry: Entry) -> tuple[Part, ...]:
@@ -275,8 +268,8 @@ def _media_tokens(block: dict[str, Any]) -> int:
             audio = inner if isinstance(inner, dict) else block
             return audio_tokens(_string(audio, "data"), _string(audio, "format"))
         case {"type": "input_file"}:
-            suffix = _string(block, "filename").rpartition(".")[2].lower()
-            return file_tokens(_string(block, "file_data", "file_url", "file_id"), _MIMES.get(suffix, ""))
+            kind = type_of_file(block.get("filename"))
+            return file_tokens(_string(block, "file_data", "file_url", "file_id"), kind)
     return openai_image_tokens(_string(block, "image_url", "file_id"), _string(block, "detail") or "auto")
 
 
@@ -286,8 +279,7 @@ def _media_type(block: dict[str, Any]) -> str:
     if source.startswith("data:"):
         return source[5:105].partition(";")[0].partition(",")[0]
     kind = _kind(block)
-    suffix = _string(block, "filename").rpartition(".")[2].lower()
-    fallback = {"input_file": _MIMES.get(suffix, "file"), "input_audio": "audio"}
+    fallback = {"input_file": type_of_file(block.get("filename")) or "file", "input_audio": "audio"}
     return fallback.get(kind, "image")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxkit.core.facts import Fact, Speaker, is_rule
 from ctxkit.core.gaps import SUMMARY, inside
-from ctxkit.core.marks import is_marked
+from ctxkit.core.marks import is_marked, unmarked
 from ctxkit.core.profile import told_again
 from ctxkit.literals import word_set
 from ctxkit.summaries.labels import unlabelled
@@ -27,7 +27,7 @@ def returned(text: str) -> list[tuple[Speaker, str]] | None:
     """
     if not is_marked(text):
         return None
-    lines = text.partition("] ")[2].split("\n")
+    lines = unmarked(text).split("\n")
     if lines[0].startswith(SUMMARY):
         digest = digest_in(text)
         return list(_of_digest(digest.split("\n")) if digest else _of_sections(lines))
@@ -36,7 +36,7 @@ def returned(text: str) -> list[tuple[Speaker, str]] | None:
 
 def digest_in(text: str) -> str:
     """The lines of a marked digest, "" for any other text."""
-    if not is_marked(text) or not text.partition("] ")[2].startswith(SUMMARY):
+    if not is_marked(text) or not unmarked(text).startswith(SUMMARY):
         return ""
     lines = inside(text)
     return "" if any(line.startswith(_ITEM) for line in lines.split("\n")) else lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import ceil, exp, log, sqrt
+from math import exp, log, sqrt
 from types import MappingProxyType
 
 __all__ = ["Ratio", "UsageRatio"]
@@ -22,10 +22,6 @@ class Ratio:
     low: float = 1.0
     mid: float = 1.0
     high: float = 1.0
-
-    def at_most(self, counted: int) -> int:
-        """Tokens that `counted` tokens take at the high ratio, rounded up: what a hard limit has to allow for."""
-        return ceil(counted * self.high)
 
 
 @dataclass(frozen=True, slots=True)
