@@ -3,12 +3,15 @@
     python benchmarks/speed.py            # all of it, a minute or two
     python benchmarks/speed.py turns      # one part: turns, trim, memory, hostile
 
-turns    window 8k, mean of 200 turns with the compactions among them, at 100, 1,000 and 10,000 messages: the time of
-         a turn against that at 100 messages, and, less tokenising its new items, against a deep copy of the request.
-trim     the same turn at 1,000 messages against langchain-core's `trim_messages` with the same token counter.
+turns    window 8k, mean of 200 requests with the compactions among them, at 100, 1,000 and 10,000 messages: the time of
+         one against that at 100 messages, and, less tokenising its new items, against a deep copy of the request.
+trim     the same at 1,000 messages against langchain-core's `trim_messages` over all of them, with the same tokeniser.
 memory   bytes that a message takes beyond its parsed JSON (a deep copy of it), by tracemalloc.
 hostile  1 MB of hostile text against 0.25 MB of the same: 4 is linear; and what `keep-key-facts` does with one message
          of a user, counted in characters that plugins are asked about and in facts.
+
+The first two over two conversations: one that is made up, of short messages, and the recorded one in `examples/data`,
+again and again with other numbers; with what a manager does when no strategy is named, and with `drop-oldest`.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ from __future__ import annotations
 import copy
 import gc
 import json
+import re
 import statistics
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from itertools import cycle, islice
+from itertools import count, islice
+from pathlib import Path
 from typing import Any
 
 from ctxkit import Budget, ContextManager, Fact, Remember, Services, Speaker, View
@@ -30,6 +35,7 @@ from ctxkit.hooks import Called
 from ctxkit.providers import provider
 from ctxkit.strategies.keep_key_facts import KeepKeyFacts
 from ctxkit.tokens import counter_for
+from ctxkit.tokens.tiktoken_files import encoding
 
 WINDOW = 8_000
 TURNS = 200
@@ -37,48 +43,89 @@ TURNS = 200
 
 def messages() -> Iterator[dict[str, Any]]:
     """An endless tool-using conversation: a question, a call, its result, an answer; every text differs."""
-    for turn in cycle([0]):
-        for number in range(10**9):
-            yield {
-                "role": "user",
-                "content": f"Where is order W{number:07}? It was paid on 2026-03-{number % 28 + 1:02}.",
-            }
-            call = {"id": f"call_{number}", "type": "function"}
-            arguments = json.dumps({"order_id": f"W{number:07}"})
-            yield {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [{**call, "function": {"name": "get_order", "arguments": arguments}}],
-            }
-            order = {"order_id": f"W{number:07}", "status": "shipped", "total": number * 1.25, "items": []}
-            order["items"] = [
-                {"sku": f"SKU-{number}-{k}", "price": k * 9.5, "name": "bicycle lamp"} for k in range(8)
-            ]
-            yield {"role": "tool", "tool_call_id": f"call_{number}", "content": json.dumps(order)}
-            yield {
-                "role": "assistant",
-                "content": f"Order W{number:07} was shipped, it arrives in {turn + 3} days.",
-            }
+    for number in count():
+        yield {
+            "role": "user",
+            "content": f"Where is order W{number:07}? It was paid on 2026-03-{number % 28 + 1:02}.",
+        }
+        call = {"id": f"call_{number}", "type": "function"}
+        arguments = json.dumps({"order_id": f"W{number:07}"})
+        yield {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{**call, "function": {"name": "get_order", "arguments": arguments}}],
+        }
+        order = {"order_id": f"W{number:07}", "status": "shipped", "total": number * 1.25, "items": []}
+        order["items"] = [
+            {"sku": f"SKU-{number}-{k}", "price": k * 9.5, "name": "bicycle lamp"} for k in range(8)
+        ]
+        yield {"role": "tool", "tool_call_id": f"call_{number}", "content": json.dumps(order)}
+        yield {"role": "assistant", "content": f"Order W{number:07} was shipped, it arrives in 3 days."}
 
 
-def turn_times(count: int) -> tuple[float, float, float, int]:
-    """Mean seconds of a turn after `count` messages, of tokenising its items, of a deep copy of its request; and
-    compactions among them."""
-    stream = messages()
-    context = ContextManager("openai-chat", Budget(window=WINDOW))
-    context.add(list(islice(stream, count - count % 4)))
-    context.add(next(stream))
+def recorded() -> Iterator[dict[str, Any]]:
+    """A recorded conversation of a shop, without its system text, again and again: each time with other numbers."""
+    path = Path(__file__).resolve().parents[1] / "examples" / "data" / "retail.json"
+    plain = json.loads(path.read_text("utf-8"))["messages"][2:]
+    for again in count():
+
+        def other(number: re.Match[str], again: int = again) -> str:
+            return str((int(number[0]) + 37 * again) % 10 ** len(number[0])).zfill(len(number[0]))
+
+        for message in plain:
+            message = _texts_with(message, lambda text, other=other: re.sub(r"\d{4,}", other, text))
+            for call in message.get("tool_calls") or ():
+                call["id"] += f"_{again}"
+            if "tool_call_id" in message:
+                message["tool_call_id"] += f"_{again}"
+            yield message
+
+
+def _texts_with(value: Any, changed: Callable[[str], str]) -> Any:
+    """A copy of a JSON value with each of its strings, but for ids of calls, changed."""
+    if isinstance(value, str):
+        return changed(value)
+    if isinstance(value, list):
+        return [_texts_with(each, changed) for each in value]
+    if isinstance(value, dict):
+        ids = ("id", "tool_call_id")
+        return {key: each if key in ids else _texts_with(each, changed) for key, each in value.items()}
+    return value
+
+
+def requests(stream: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The messages between one answer of the model and the next: what is new in each request."""
+    new: list[dict[str, Any]] = []
+    for message in stream:
+        if message["role"] == "assistant" and any(each["role"] != "assistant" for each in new):
+            yield new
+            new = []
+        new.append(message)
+
+
+def turn_times(
+    make: Callable[[], Iterator[dict[str, Any]]], strategy: str, size: int
+) -> tuple[float, float, float, int]:
+    """Mean seconds of a request after `size` messages, of tokenising its items, of a deep copy of it; and compactions
+    among them."""
+    stream = requests(make())
+    context = ContextManager("openai-chat", Budget(window=WINDOW), *[strategy] * bool(strategy))
+    there = 0
+    while there < size:
+        new = next(stream)
+        context.add(new)
+        there += len(new)
     context.prepare_sync()
     meter = Meter(provider("openai-chat"), counter_for(None).count)
     spent, tokenising, copying, compactions = [], [], [], 0
     for _ in range(TURNS):
-        new = list(islice(stream, 4))
+        new = next(stream)
         started = time.process_time()
         context.add(new)
         request = context.prepare_sync()
         spent.append(time.process_time() - started)
         compactions += request.report.compacted
-        fresh = [json.loads(json.dumps(each).replace("W0", "V0").replace("call_", "kall_")) for each in new]
+        fresh = [_texts_with(each, lambda text: f"{text}~") for each in new]  # so that no cache has it
         tokenising.append(timed(lambda fresh=fresh: [meter.entry(each) for each in fresh]))
         copying.append(timed(lambda request=request: copy.deepcopy(request.messages)))
     return statistics.mean(spent), statistics.mean(tokenising), statistics.mean(copying), compactions
@@ -91,43 +138,53 @@ def timed(work: Callable[[], Any]) -> float:
     return time.process_time() - started
 
 
+CONVERSATIONS = {"made up": messages, "recorded": recorded}
+STRATEGIES = {"by default": "", "drop-oldest": "drop-oldest"}
+
+
 def turns() -> None:
     """A turn does not cost more when the history is longer."""
-    base = turn_times(100)
-    for count in (100, 1_000, 10_000):
-        spent, tokenising, copying, compactions = turn_times(count)
-        print(
-            f"turns   {count:6} messages: {spent / base[0]:5.2f} x a turn at 100; less tokenising "
-            f"{(spent - tokenising) / copying:5.2f} x a deep copy of the request; {compactions} compactions "
-            f"({spent * 1e3:.2f} ms a turn)"
-        )
+    for conversation, make in CONVERSATIONS.items():
+        for name, strategy in STRATEGIES.items():
+            base = turn_times(make, strategy, 100)[0]
+            for size in (100, 1_000, 10_000):
+                spent, tokenising, copying, compactions = turn_times(make, strategy, size)
+                print(
+                    f"turns   {conversation}, {name}, {size:6} messages: {spent / base:5.2f} x at 100; less tokenising "
+                    f"{(spent - tokenising) / copying:5.2f} x a deep copy of the request; {compactions} compactions "
+                    f"({spent * 1e3:.2f} ms a request)"
+                )
 
 
 def trim() -> None:
-    """The same turn against the fastest valid peer."""
+    """The same against the fastest valid peer, over the same 1,000 messages."""
     from langchain_core.messages import convert_to_messages, trim_messages
 
-    counter = counter_for(None)
-    stream = messages()
-    history = convert_to_messages(list(islice(stream, 1_001)))
+    encode = encoding("o200k_base").encode
 
-    def count(each: list[Any]) -> int:
-        return sum(counter.count(str(m.content)) + 4 for m in each)
+    def size_of(each: list[Any]) -> int:
+        return sum(len(encode(str(m.content), disallowed_special=())) + 4 for m in each)
 
-    def peer() -> Any:
-        return trim_messages(
-            history,
-            max_tokens=WINDOW,
-            token_counter=count,
-            strategy="last",
-            start_on="human",
-            include_system=True,
-        )
+    for conversation, make in CONVERSATIONS.items():
+        history = convert_to_messages(list(islice(make(), 1_001)))
 
-    peer()
-    theirs = statistics.median(timed(peer) for _ in range(3))
-    ours = turn_times(1_000)[0]
-    print(f"trim    trim_messages at 1,000 messages takes {theirs / ours:6.0f} x a turn of ours")
+        def peer(history: list[Any] = history) -> Any:
+            return trim_messages(
+                history,
+                max_tokens=WINDOW,
+                token_counter=size_of,
+                strategy="last",
+                start_on="human",
+                include_system=True,
+            )
+
+        peer()
+        theirs = statistics.median(timed(peer) for _ in range(3))
+        for name, strategy in STRATEGIES.items():
+            ours = turn_times(make, strategy, 1_000)[0]
+            print(
+                f"trim    {conversation}: trim_messages takes {theirs / ours:4.0f} x a request of ours, {name}"
+            )
 
 
 def memory() -> None:

@@ -92,13 +92,9 @@ class Fact:
     def line(self) -> str:
         """The fact as it stands in a request: `key: value`, behind its subject if it has one, and where and when it was
         said: `Ann in #ops at 2026-11-30 09:12 / rule: no peanuts`. Of one that was taken back: that it was, and which."""
-        where = (f"in {self.place}" if self.place else "", f"at {self.said_at}" if self.said_at else "")
-        about = " ".join(each for each in (self.subject, *where) if each)
         called_so = self.must_keep or self.by == USER or not is_rule(self)
         key = self.key if called_so else f"{self.key} of {self.said_by}"
-        return _joined(
-            about, key, _WITHDRAWN.format(_seal(self.value)) if self.retracted else _told(self.value)
-        )
+        return _line(self.subject, self.place, self.said_at, key, self.value, self.retracted)
 
     def stands_in(self, text: str) -> bool:
         """Whether a text says it: its whole line, or its value where that is long enough to say it by itself."""
@@ -377,6 +373,14 @@ _BREAK = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _NO_NAMES = ('"', _SAME_AS, "<facts ", "</facts ")
 """What no name begins with where a line begins."""
 _ESCAPED = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+
+
+@lru_cache(maxsize=4096)
+def _line(subject: str, place: str, said_at: str, key: str, value: str, retracted: bool) -> str:
+    """The line of a fact; each is asked for many times in a compaction."""
+    where = (f"in {place}" if place else "", f"at {said_at}" if said_at else "")
+    about = " ".join(each for each in (subject, *where) if each)
+    return _joined(about, key, _WITHDRAWN.format(_seal(value)) if retracted else _told(value))
 
 
 def _joined(about: str, key: str, told: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ctxkit.keyfacts.passages import LONGEST_WHOLE, passages
 from ctxkit.keyfacts.words import Duty, duty, has_duty, leans
@@ -30,6 +31,7 @@ _REQUESTS = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def asks_for_vital(text: str, own: tuple[str, ...] = ()) -> bool:
     """Whether the assistant asks for allergies, medication, diet, or what a user's own words name.
 
