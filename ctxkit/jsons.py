@@ -131,7 +131,7 @@ def copied(value: Any) -> Any:
             for key, each in value.items()
         }
     if kind is list:
-        return [copied(each) for each in value]
+        return [copied(each) if type(each) is dict or type(each) is list else each for each in value]
     return value
 
 

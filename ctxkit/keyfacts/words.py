@@ -131,6 +131,7 @@ def duty(sentence: str, own: tuple[str, ...] = ()) -> Duty:
     return Duty.NONE if _ONLY_ASKS.match(read) else Duty.RULE
 
 
+@lru_cache(maxsize=1024)
 def has_duty(text: str, own: tuple[str, ...] = ()) -> bool:
     """Whether the words of a duty stand anywhere in a text."""
     return _pattern(own).search(legible(text)) is not None

@@ -31,7 +31,7 @@ def shape_of(entry: Any, index: int) -> Shape:
     """
     if why := unreadable(entry):
         raise ProviderFormatError(why[1], format=FORMAT, path=path_text("messages", index, *why[0]))
-    refuse_foreign(entry, FORMAT, path_text("messages", index))
+    refuse_foreign(entry, FORMAT, "messages", index)
     match entry["role"]:
         case "system":
             return Shape(Role.SYSTEM, binds="previous", keep=_changes_settings(entry))

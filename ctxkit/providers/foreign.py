@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxkit.errors import ProviderFormatError
+from ctxkit.providers.common import path_text
 
 __all__ = ["refuse_foreign", "refuse_other_vendor", "response_format"]
 
@@ -28,12 +29,12 @@ _VENDORS = {
 """Packages of the vendors' SDKs, and the formats that their objects are of."""
 
 
-def refuse_foreign(entry: dict[str, Any], format: str, path: str) -> None:
-    """Raise ProviderFormatError when an entry is of another format."""
+def refuse_foreign(entry: dict[str, Any], format: str, *path: str | int) -> None:
+    """Raise ProviderFormatError when an entry, which stands at `path`, is of another format."""
     found = _looks_like(entry)
     if found not in ("", format):
         raise ProviderFormatError(
-            f"this looks like {found}; is format={format!r} right?", format=format, path=path
+            f"this looks like {found}; is format={format!r} right?", format=format, path=path_text(*path)
         )
 
 

@@ -80,7 +80,7 @@ class Gemini:
     def shape(self, entry: Entry, *, index: int = 0) -> Shape:
         """See `Provider`."""
         model = _checked(entry, index)
-        refuse_foreign(entry, _FORMAT, path_text("contents", index))
+        refuse_foreign(entry, _FORMAT, "contents", index)
         if "parts" not in entry and "content" in entry:
             raise _malformed("a content has `parts`; `content` belongs to other formats", index)
         parts = parts_of(entry)

@@ -23,7 +23,7 @@ def shape_of(entry: object, index: int) -> Shape:
     """
     if not isinstance(entry, dict):
         raise _wrong((index,), f"a message is a JSON object, not {_json_type(entry)}")
-    refuse_foreign(entry, FORMAT, path_text("messages", index))
+    refuse_foreign(entry, FORMAT, "messages", index)
     role = entry.get("role")
     match role:
         case "system" | "developer":

@@ -146,7 +146,7 @@ def shape_of(entry: Entry, index: int) -> Shape:
     match kind:
         case "message":
             shape = _message_shape(entry, index)
-            refuse_foreign(entry, FORMAT, path_text("input", index))
+            refuse_foreign(entry, FORMAT, "input", index)
             return shape
         case "reasoning":
             return Shape(Role.REASONING, binds="next")

@@ -164,9 +164,9 @@ def _answered(view: View, own: tuple[str, ...]) -> set[int]:
         if unit.items[0].shape.role is Role.MODEL:
             asking.append(unit)
         elif unit.said_by_user:
-            if asking and answers(unit.text, own):
-                asked = [each.id for each in asking if asks_for_vital(_told_by_model(view, each), own)]
-                found.update([*asked, unit.id] if asked else [])
+            asked = [each.id for each in asking if asks_for_vital(_told_by_model(view, each), own)]
+            if asked and answers(unit.text, own):
+                found.update([*asked, unit.id])
             asking = []
     return found
 
