@@ -50,7 +50,7 @@ bench: $(VENV)/.dev  ## speed, sessions; and with recorded conversations in CORP
 	$(PY) benchmarks/speed.py
 	$(PY) -m benchmarks.sessions
 	@if [ -d "$(CORPUS)" ]; then \
-		$(PY) benchmarks/grounding.py --folder "$(CORPUS)" && $(PY) benchmarks/safety.py "$(CORPUS)" --jobs $(JOBS); \
+		$(PY) benchmarks/grounding.py --folder "$(CORPUS)" --jobs $(JOBS) && $(PY) benchmarks/safety.py "$(CORPUS)" --jobs $(JOBS); \
 	else echo "No recorded conversations in CORPUS=$(CORPUS): grounding and safety are left out."; fi
 
 clean:

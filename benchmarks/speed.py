@@ -1,10 +1,11 @@
 """Speed and memory as ratios of one run: nothing here depends on how fast the machine is.
 
-    python benchmarks/speed.py            # all of it, a minute or two
+    python benchmarks/speed.py            # all of it, about five minutes
     python benchmarks/speed.py turns      # one part: turns, trim, memory, hostile
 
-turns    window 8k, mean of 200 requests with the compactions among them, at 100, 1,000 and 10,000 messages: the time of
-         one against that at 100 messages, and, less tokenising its new items, against a deep copy of the request.
+turns    window 8k, mean of 200 requests with the compactions among them, the best of three runs, at 100, 1,000 and
+         10,000 messages: the time of one against that at 100 messages, and, less tokenising its new items, against a
+         deep copy of the request.
 trim     the same at 1,000 messages against langchain-core's `trim_messages` over all of them, with the same tokeniser.
 memory   bytes that a message takes beyond its parsed JSON (a deep copy of it), by tracemalloc.
 hostile  1 MB of hostile text against 0.25 MB of the same: 4 is linear; and what `keep-key-facts` does with one message
@@ -12,6 +13,9 @@ hostile  1 MB of hostile text against 0.25 MB of the same: 4 is linear; and what
 
 The first two over two conversations: one that is made up, of short messages, and the recorded one in `examples/data`,
 again and again with other numbers; with what a manager does when no strategy is named, and with `drop-oldest`.
+
+Beside the figures stand the bars that they are held to. One that is broken ends the run with 1; but for that of `trim`,
+which is against a library that varies more than ours does.
 """
 
 from __future__ import annotations
@@ -24,10 +28,10 @@ import statistics
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxkit import Budget, ContextManager, Fact, Remember, Services, Speaker, View
 from ctxkit.core.state import Meter
@@ -39,6 +43,26 @@ from ctxkit.tokens.tiktoken_files import encoding
 
 WINDOW = 8_000
 TURNS = 200
+
+
+class Bar(NamedTuple):
+    """What a figure is held to."""
+
+    told: str
+    is_met: bool
+    ends: bool = True
+
+    def __str__(self) -> str:
+        return f"; bar: {self.told}, {'met' if self.is_met else 'BROKEN'}"
+
+
+def at_most(figure: float, most: float) -> Bar:
+    """The bar of a figure that must not be larger."""
+    return Bar(f"at most {most:g}", figure <= most)
+
+
+Figures = Iterator[tuple[str, list[Bar]]]
+"""Lines, each with the bars of what it tells."""
 
 
 def messages() -> Iterator[dict[str, Any]]:
@@ -142,21 +166,28 @@ CONVERSATIONS = {"made up": messages, "recorded": recorded}
 STRATEGIES = {"by default": "", "drop-oldest": "drop-oldest"}
 
 
-def turns() -> None:
+def turns() -> Figures:
     """A turn does not cost more when the history is longer."""
     for conversation, make in CONVERSATIONS.items():
         for name, strategy in STRATEGIES.items():
-            base = turn_times(make, strategy, 100)[0]
+            base = 0.0
             for size in (100, 1_000, 10_000):
-                spent, tokenising, copying, compactions = turn_times(make, strategy, size)
-                print(
-                    f"turns   {conversation}, {name}, {size:6} messages: {spent / base:5.2f} x at 100; less tokenising "
-                    f"{(spent - tokenising) / copying:5.2f} x a deep copy of the request; {compactions} compactions "
-                    f"({spent * 1e3:.2f} ms a request)"
+                spent, tokenising, copying, compactions = min(
+                    turn_times(make, strategy, size) for _ in range(3)
+                )
+                base = base or spent
+                growth, copies = spent / base, (spent - tokenising) / copying
+                bars = [at_most(growth, 1.2)] * (size == 10_000)
+                bars += [at_most(copies, 3)] * ((conversation, name) == ("made up", "drop-oldest"))
+                yield (
+                    f"turns   {conversation}, {name}, {size:6} messages: {growth:5.2f} x at 100; less tokenising "
+                    f"{copies:5.2f} x a deep copy of the request; {compactions} compactions "
+                    f"({spent * 1e3:.2f} ms a request)",
+                    bars,
                 )
 
 
-def trim() -> None:
+def trim() -> Figures:
     """The same against the fastest valid peer, over the same 1,000 messages."""
     from langchain_core.messages import convert_to_messages, trim_messages
 
@@ -181,19 +212,22 @@ def trim() -> None:
         peer()
         theirs = statistics.median(timed(peer) for _ in range(3))
         for name, strategy in STRATEGIES.items():
-            ours = turn_times(make, strategy, 1_000)[0]
-            print(
-                f"trim    {conversation}: trim_messages takes {theirs / ours:4.0f} x a request of ours, {name}"
+            times = theirs / turn_times(make, strategy, 1_000)[0]
+            bars = [Bar("at least 100", times >= 100, ends=False)]
+            yield (
+                f"trim    {conversation}: trim_messages takes {times:4.0f} x a request of ours, {name}",
+                bars * ((conversation, name) == ("recorded", "drop-oldest")),
             )
 
 
-def memory() -> None:
+def memory() -> Figures:
     """Bytes that one more message takes: of 20,000 what 10,000 do not take, for caches of a fixed size are no
     bookkeeping of a message."""
     (some, some_compacted), (more, more_compacted) = _held(10_000), _held(20_000)
-    print(
-        f"memory  {(more - some) / 10_000:5.0f} bytes an item beyond the parsed JSON, "
-        f"{(more_compacted - some_compacted) / 10_000:5.0f} after a compaction"
+    added, compacted = (more - some) / 10_000, (more_compacted - some_compacted) / 10_000
+    yield (
+        f"memory  {added:5.0f} bytes an item beyond the parsed JSON, {compacted:5.0f} after a compaction",
+        [at_most(max(added, compacted), 300)],
     )
 
 
@@ -220,7 +254,7 @@ def _held(count: int) -> tuple[int, int]:
     return added - 2 * parsed, compacted - 2 * parsed
 
 
-def hostile() -> None:
+def hostile() -> Figures:
     """Texts made to be slow."""
     kinds: dict[str, Callable[[int], str]] = {
         "one character": lambda size: "a" * size,
@@ -235,11 +269,13 @@ def hostile() -> None:
     }
     for name, make in kinds.items():
         small, large = (_hostile_turn(make(size)) for size in (250_000, 1_000_000))
-        print(f"hostile {name:18} 1 MB takes {large / small:5.1f} x 0.25 MB ({large:.2f} s)")
+        times = large / small
+        yield f"hostile {name:18} 1 MB takes {times:5.1f} x 0.25 MB ({large:.2f} s)", [at_most(times, 8)]
     said = "I am allergic to thing{0}. My order is W{0:07}, it must not be cancelled before May 4. "
     asked = [_key_facts_work("".join(map(said.format, range(size // 88)))) for size in (250_000, 1_000_000)]
     for what, small, large in zip(("characters asked about", "facts remembered"), *asked, strict=True):
-        print(f"hostile key facts, {what}: 1 MB takes {large / small:5.2f} x 0.25 MB ({large})")
+        told = f"hostile key facts, {what}: 1 MB takes {large / small:5.2f} x 0.25 MB ({large})"
+        yield told, [at_most(large / small, 8)]
 
 
 def _key_facts_work(text: str) -> tuple[int, int]:
@@ -279,6 +315,16 @@ def _hostile_turn(text: str) -> float:
 
 PARTS = {"turns": turns, "trim": trim, "memory": memory, "hostile": hostile}
 
+
+def main(parts: Iterable[str]) -> int:
+    """Print the figures of some parts, each as it comes; 1 when a bar is broken that the project holds."""
+    broken = False
+    for part in parts:
+        for told, bars in PARTS[part]():
+            print(told, *bars, sep="", flush=True)
+            broken |= any(bar.ends and not bar.is_met for bar in bars)
+    return int(broken)
+
+
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    sys.exit(main(sys.argv[1:] or PARTS))

@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from ctxkit.summaries.cues import binds
     from ctxkit.summaries.prose import sentences
 
+    __version__: str
+
 _HOMES = {
     "ctxkit.core.budget": ("Budget", "Region"),
     "ctxkit.core.conversation": ("Turn", "Unit"),
@@ -186,6 +188,7 @@ __all__ = [
     "UnknownPluginError",
     "Unpin",
     "View",
+    "__version__",
     "binds",
     "hook",
     "marked",
@@ -197,11 +200,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name != "__version__" and name not in _MODULES:
         raise AttributeError(f"module 'ctxkit' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
+    value = _version() if name == "__version__" else getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    """The version of the distribution that is installed."""
+    from importlib.metadata import version
+
+    return version("ctxkit-core")
 
 
 def __dir__() -> list[str]:

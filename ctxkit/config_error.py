@@ -24,6 +24,9 @@ UNKNOWN = ": unknown key"
 MAX_SHOWN = 60
 """Characters of a wrong value that a message shows."""
 
+MOST_NEAR = 3
+"""Names that are suggested for one."""
+
 _shown = reprlib.Repr()
 _shown.maxstring = _shown.maxother = _shown.maxlong = MAX_SHOWN
 
@@ -57,6 +60,8 @@ def _one(where: str, wrong: Sequence[ErrorDetails], model: type[BaseModel] | Non
         return moved(inner, where)
     first, *others = dict.fromkeys(_said(each, model) for each in wrong)
     said = " or ".join([first, *(each.removeprefix("should be ") for each in others)])
+    if others and any(each["type"] in _OF_SHARES for each in wrong):
+        said = SHARE
     found = "" if wrong[0]["type"] in _SAY_ALL else f", found {brief(wrong[0]['input'])}"
     return ConfigError(f"{said}{found}{_meant(wrong[0])}", path=where)
 
@@ -96,9 +101,11 @@ def brief(value: Any) -> str:
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """`; did you mean ...?` with the name that comes nearest, "" when none is near."""
-    near = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+    """`; did you mean ...?` with the name that comes nearest, or those that have it as a word, "" when none is near."""
+    word = f"-{name[:100].lower().replace('_', '-')}-"
+    with_it = [each for each in names if word in f"-{each.replace('_', '-')}-"]
+    near = difflib.get_close_matches(name[:100], names, n=1) or with_it
+    return f"; did you mean {' or '.join(near[:MOST_NEAR])}?" if near else ""
 
 
 def _said_once(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
@@ -132,6 +139,10 @@ def _below(value: Any, step: str | int) -> tuple[Any] | None:
         return (value[step],)
     return None
 
+
+SHARE = "should be a whole number from 1, or a share above 0 and up to 1"
+_OF_SHARES = ("greater_than", "less_than_equal")
+"""What is said of a setting that may be either, and the errors that tell it from others: only a share has such bounds."""
 
 _SAY_ALL = ("missing", "extra_forbidden", "value_error", "invalid_key")
 """Errors whose message needs no `found`."""

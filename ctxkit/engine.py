@@ -10,9 +10,11 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Failure, Shorten, only_marks
 from ctxkit.core.kernel import Applied, Setting
 from ctxkit.core.profile import fold_facts
+from ctxkit.core.state import newest_unit, pending_tokens
 from ctxkit.core.view import Past, View
 from ctxkit.errors import BudgetExceededError, ConversationError
 from ctxkit.strategy import CompressionStrategy, Services, advance
@@ -20,6 +22,9 @@ from ctxkit.strategy import CompressionStrategy, Services, advance
 __all__ = ["Outcome", "check_fits", "compact", "due", "refuse_inside_plan", "run_sync"]
 
 T = TypeVar("T")
+
+SMALL = {"gap": "stand-ins for what was left out", "ledger": "facts that tools told"}
+"""What ctxkit wrote that stays, beside the profile, as it is called when a request does not fit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,7 +164,8 @@ def _no_gain(before: View, after: View, least_gain: int) -> str:
     """Why an outcome is not worth a broken prompt cache, "" when it is."""
     budget, gain = before.budget, before.tokens - after.tokens
     needed = before.tokens > budget.limit >= after.tokens
-    if gain < max(least_gain, 1) and not needed:
+    fewer = after.surplus_turns < before.surplus_turns and after.tokens <= max(before.tokens, budget.limit)
+    if gain < max(least_gain, 1) and not (needed or fewer):
         return f"it would save {gain:,} tokens, less than min_gain = {least_gain:,}"
     return ""
 
@@ -185,26 +191,42 @@ def check_fits(view: View, failures: Sequence[Failure] = ()) -> None:
 
 
 def _left(view: View) -> str:
-    free = view.free()
-    tokens = sum(unit.tokens for unit in free)
-    return f"The strategy left {tokens} tokens in {len(free)} other steps and messages. " if free else ""
+    """What may be reduced yet, and what of it may not be left out."""
+    units = {item.unit for item in view.reducible}
+    if not units:
+        return ""
+    stay = dict.fromkeys(view.leaders, "the tool loop has to begin with its thinking, A16")
+    newest = newest_unit(view.state)
+    told = {unit: stay.get(unit, "the newest") for unit in sorted(units) if unit in stay or unit == newest}
+    kept = " and ".join(f"messages[{unit}] ({why})" for unit, why in told.items())
+    only = f", of which {kept} may be shortened only" if kept else ""
+    return f"The strategy left {view.shrinkable} tokens in {len(units)} other steps and messages{only}. "
 
 
 def _fixed(view: View) -> list[str]:
-    sizes = view.regions
+    """What cannot be reduced, one line each; with what `_left` tells it is all of the request."""
+    sizes, reducible = view.regions, {item.id for item in view.reducible}
     lines = [f"{name} {sizes[name]} tokens" for name in ("system", "tools", "profile") if sizes.get(name)]
+    others = {"stand-ins for results": pending_tokens(view.state, view.setting.meter)}
     for unit in view.units:
-        if unit.id in view.fixed and not unit.items[0].in_front:
-            lines.append(f"messages[{unit.id}] ({_reason(view, unit.id)}) {unit.tokens} tokens")
-    return lines
+        tokens = sum(item.tokens for item in unit.items if item.id not in reducible)
+        made = unit.items[0].made
+        if made in SMALL:
+            others[SMALL[made]] = others.get(SMALL[made], 0) + tokens
+        elif tokens and not unit.items[0].in_front:
+            lines.append(f"messages[{unit.id}] ({_reason(view, unit)}) {tokens} tokens")
+    return [*lines, *(f"{name} {tokens} tokens" for name, tokens in others.items() if tokens)]
 
 
-def _reason(view: View, unit: int) -> str:
-    if any(call.unit == unit for call in view.state.open):
+def _reason(view: View, unit: Unit) -> str:
+    if any(call.unit == unit.id for call in view.state.open):
         return "waits for a result"
-    if any(pin.unit == unit for pin in view.state.pins):
+    if any(pin.unit == unit.id for pin in view.state.pins):
         return "pinned"
-    return "the newest from the user or provider"
+    if unit.id in view.fixed:
+        return "the newest from the user or provider"
+    minimums = {name for name, region in view.budget.regions.items() if region.min}
+    return f"kept by the min of {' and '.join(sorted(minimums & {item.region for item in unit.items}))}"
 
 
 def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ctxkit.archive import Archive, Handles, Kept, handles_of
 from ctxkit.core.arrivals import Arrival, append, waiting_with
@@ -25,16 +25,20 @@ from ctxkit.errors import ConfigError, ConversationError, OpenCallsError, Provid
 from ctxkit.jsons import copied, json_text
 from ctxkit.rebase import beside, given_up_in, rebase, since
 
-__all__ = ["ERASES", "UNDO_DEPTH", "Added", "History", "Snapshot", "Step"]
+__all__ = ["ERASES", "UNDO_DEPTH", "Added", "History", "Snapshot", "Step", "StepKind"]
 
 UNDO_DEPTH = 8
 """Compactions that can be undone, newest first."""
 
-ERASES = ("clear", "retention")
-"""Kinds of steps that take out for good what was there before."""
+Rewriting = Literal["compaction", "undo", "redo", "pop", "rollback", "clear", "retention"]
+StepKind = Literal["items", "edit", "tools", "notes", "attempt", "request", "fork", Rewriting]
+"""What happens to a conversation; a fork is less what was erased since."""
 
-REWRITES = ("compaction", "undo", "redo", "pop", "rollback", *ERASES)
+REWRITES: tuple[StepKind, ...] = get_args(Rewriting)
 """Kinds of steps after which a compaction that was planned before cannot be taken over as it is."""
+
+ERASES: tuple[StepKind, ...] = ("clear", "retention")
+"""Kinds of steps that take out for good what was there before."""
 
 BROKEN = ": the prompt cache is broken"
 """Ends what is told of a change in front of what was sent."""
@@ -72,8 +76,7 @@ class Step:
     """One thing that happens to a conversation; nothing has changed until a `History` takes it.
 
     Attributes:
-        kind: "items", "edit", "tools", "notes", "compaction", "attempt", "undo", "redo", "pop", "rollback", "clear",
-            "retention", "request", "fork" (less what was erased since).
+        kind: what happens.
         state: the conversation after it.
         arrived: items that came in, as they arrived.
         kept: handles that it made, with what they stand for.
@@ -83,7 +86,7 @@ class Step:
         announced: what had to be rearranged, or breaks the prompt cache.
     """
 
-    kind: str
+    kind: StepKind
     state: State
     arrived: tuple[Item, ...] = ()
     kept: Handles = ()
@@ -159,18 +162,17 @@ class History:
     def take(self, step: Step) -> None:
         """Let a step have happened; it was made from the conversation as it is now."""
         with self.lock:
-            match step.kind:
-                case "compaction":
-                    self.undoable.append(self._state)
-                    self.redoable.clear()
-                case "undo":
-                    self.redoable.append(self._state)
-                    self.undoable.pop()
-                case "redo":
-                    self.undoable.append(self._state)
-                    self.redoable.pop()
-                case "pop" | "rollback" | "clear" | "retention" | "fork":
-                    self._begin_anew(step)
+            if step.kind == "compaction":
+                self.undoable.append(self._state)
+                self.redoable.clear()
+            elif step.kind == "undo":
+                self.redoable.append(self._state)
+                self.undoable.pop()
+            elif step.kind == "redo":
+                self.undoable.append(self._state)
+                self.redoable.pop()
+            elif step.kind == "fork" or step.kind in REWRITES:
+                self._begin_anew(step)
             if step.kind in REWRITES:
                 self.version += 1
             self.archive.arrive(step.arrived)
@@ -210,13 +212,15 @@ class History:
             tokens = self._meter.weight(self._provider.weigh_system(system))
             state = replace(state, system=system, system_tokens=tokens)
         announced: list[str] = []
+        first = 0
         if self._repair:
+            first = state.next_id  # a report counts in the whole input, an error in what was given
             mend = mended if state.items else lambda given, provider: provider.repair(given)
             entries, repairs = mend(entries, self._provider)
-            announced = [f"messages[{each.index}]: {each.rule}: {each.message}" for each in repairs]
+            announced = [f"messages[{first + each.index}]: {each.rule}: {each.message}" for each in repairs]
         check_flaws(entries, self._provider, mended=self._repair)
         arrivals = [Arrival(entry, added.region, writer=self._writer(added, entry)) for entry in entries]
-        state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair)
+        state, arrived, normalised = append(state, arrivals, self._meter, lenient=self._repair, first=first)
         state = replace(state, waiting=waiting_with(self._state, state, arrived, added.waiting))
         if self.first_unsent and state.system != self._state.system:
             announced.append(f"the system text changed{BROKEN}")
@@ -316,7 +320,7 @@ class History:
         _check_tail(view.state)
         for violation in view.violations.values():
             if violation.rule in self._provider.certain:
-                refuse(violation, self._provider)
+                refuse(violation, self._provider, mends=not self._repair and violation.index >= 0)
 
     def committing(self, outcome: Outcome, version: int) -> Step | None:
         """A compaction is taken over, with what came in while it was planned; None when that cannot be.
@@ -353,7 +357,7 @@ class History:
             raise ConversationError("there is no undone compaction to redo")
         return self._restoring("redo", self.redoable[-1], "redone")
 
-    def _restoring(self, kind: str, before: State, what: str) -> Step:
+    def _restoring(self, kind: StepKind, before: State, what: str) -> Step:
         now = self._state
         kept = replace(
             before,
@@ -367,7 +371,7 @@ class History:
             state = given_up_in(append(given_up_in(kept, now), came, self._meter, first=kept.next_id)[0], now)
         except ProviderFormatError as error:
             raise ConversationError(f"what came since cannot follow what was there: {error}") from error
-        changed = sorted({pin.unit for pin in now.pins if pin.by == USER} & _less_whole(state, now))
+        changed = sorted((_pinned(now) - _pinned(before)) & _less_whole(state, now))
         if changed:
             raise ConversationError(
                 f"the compaction cannot be {what}: it changed messages{changed}, which were pinned since; unpin them first"
@@ -407,13 +411,9 @@ class History:
     def retaining(self) -> Step:
         """Everything but the facts in force is taken out, for good."""
         now = self._state
-        kept = replace(
-            State(next_id=now.next_id, next_synthetic=now.next_synthetic),
-            turn=now.turn,
-            facts=tuple(active_facts(now.facts).values()),
-            compactions=now.compactions,
-        )
-        return Step("retention", kept)
+        facts = tuple(active_facts(now.facts).values())
+        left = replace(self.clearing().state, turn=now.turn, facts=facts, compactions=now.compactions)
+        return Step("retention", left)
 
     def rolling_back(self, then: State) -> Step:
         """The conversation is again as it was; what came since stays on record, and was not erased since.
@@ -423,11 +423,8 @@ class History:
         """
         now = self._state
         since_then = self.archive.items(range(then.next_id, now.next_id))
-        state = replace(
-            self.less_erased(then),
-            next_id=now.next_id,
-            next_synthetic=min(now.next_synthetic, then.next_synthetic),
-        )
+        synthetic = min(now.next_synthetic, then.next_synthetic)
+        state = replace(self.less_erased(then), next_id=now.next_id, next_synthetic=synthetic)
         handle = self.setting.handle(since_then) if since_then else ""
         left = Kept((range(then.next_id, now.next_id),), "dropped", USER, "rolled back")
         announced = (f"the conversation was rolled back{BROKEN}",)
@@ -483,6 +480,11 @@ def _check_tail(state: State) -> None:
             f"the messages end on calls without result: {', '.join(waiting)}; add their results first",
             calls=waiting,
         )
+
+
+def _pinned(state: State) -> set[int]:
+    """The units that the user pinned."""
+    return {pin.unit for pin in state.pins if pin.by == USER}
 
 
 def _less_whole(state: State, now: State) -> set[int]:

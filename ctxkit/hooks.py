@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
@@ -27,7 +27,10 @@ GROUP = "ctxkit"
 """The entry point group of plugins with hooks."""
 
 MOST_KNOWN = 256
-"""Texts whose facts are remembered."""
+"""Texts of which is remembered what was found in them."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _specification = pluggy.HookspecMarker(GROUP)
 
@@ -134,7 +137,8 @@ class Called:
 
     plugins: frozenset[str] | None = None
     failures: dict[str, str] = field(default_factory=dict)
-    _known: dict[tuple[str, Speaker], list[Fact]] = field(default_factory=dict, repr=False)
+    _facts: dict[tuple[str, Speaker], list[Fact]] = field(default_factory=dict, repr=False)
+    _secrets: dict[str, list[str]] = field(default_factory=dict, repr=False)
     _told: set[tuple[str, str]] = field(default_factory=set, repr=False)
 
     def drained(self) -> list[tuple[str, str]]:
@@ -151,11 +155,7 @@ class Called:
     def facts_in(self, text: str, said_by: Speaker) -> list[Fact]:
         """What all plugins find in a text, `by` whom, without what is not verbatim in it. A text that stays in a conversation is
         asked about at each of its compactions; plugins read it once."""
-        if (text, said_by) not in self._known:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[text, said_by] = list(self._found(text, said_by))
-        return self._known[text, said_by]
+        return _known(self._facts, (text, said_by), lambda: list(self._found(text, said_by)))
 
     def _found(self, text: str, said_by: Speaker) -> Iterator[Fact]:
         for by, facts in self._each("ctxkit_extract_facts", text=text, said_by=said_by):
@@ -184,9 +184,13 @@ class Called:
         return False
 
     def secrets_in(self, text: str) -> list[str]:
-        """The secrets of a text: those that `ctxkit.secrets` finds, and what any plugin takes for one."""
-        found = (each for _, each in self._texts("ctxkit_find_secrets", text=text) if each)
-        return list(dict.fromkeys([*secrets_in(text), *found]))
+        """The secrets of a text: those that `ctxkit.secrets` finds, and what any plugin takes for one. A text is read
+        once, as for `facts_in`."""
+        return _known(self._secrets, text, lambda: list(dict.fromkeys(self._secrets_of(text))))
+
+    def _secrets_of(self, text: str) -> Iterator[str]:
+        yield from secrets_in(text)
+        yield from (each for _, each in self._texts("ctxkit_find_secrets", text=text) if each)
 
     def counter_for(self, model: str) -> TokenCounter | None:
         """The counter of the first plugin that has one for a model."""
@@ -268,6 +272,16 @@ class Called:
                 raise
             self.failures[by] = said(error)
             return None
+
+
+def _known(memory: dict[K, V], key: K, find: Callable[[], V]) -> V:
+    """What is remembered under a key, found when nothing is."""
+    found = memory.get(key)
+    if found is None:
+        if len(memory) >= MOST_KNOWN:
+            memory.clear()
+        found = memory[key] = find()
+    return found
 
 
 def _listed(answer: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from ctxkit.engine import Outcome, run_sync
 from ctxkit.explain import Explanation, explain
 from ctxkit.history import Added, Snapshot, Step
 from ctxkit.models.question import Ask
-from ctxkit.preparation import Done, Preparation, Request
+from ctxkit.preparation import Done, Preparation, Request, Settings
 from ctxkit.providers import FormatName
 from ctxkit.report import Report
 from ctxkit.restoring import Reading, Search, asked_in
@@ -64,7 +64,7 @@ class ContextManager:
         strict: bool = False,
         plugins: Collection[str] | None = None,
     ) -> None:
-        self._preparation = Preparation(
+        settings = Settings(
             format,
             budget,
             strategy,
@@ -76,6 +76,7 @@ class ContextManager:
             strict=strict,
             plugins=plugins,
         )
+        self._preparation = Preparation(settings)
         self._history = self._preparation.history
 
     def __repr__(self) -> str:
@@ -123,8 +124,8 @@ class ContextManager:
             ProviderFormatError: something is not of the format, or broken, or the list begins with all that was added so
                 far (two messages at least); nothing of this call is added. Its `path` counts in the list that was given
                 here, a whole response as the entries that it holds.
-            ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, or an author or a place
-                that is no text of one line.
+            ConfigError: a region that only ctxkit itself fills or that looks like a slip in one, `waiting` that holds no
+                ids, or an author or a place that is no text of one line.
         """
         added = self._preparation.added(
             messages, system, region, waiting, author=author, place=place, said_at=said_at

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from inspect import signature
 from typing import Any, Literal
 
 from ctxkit.archive import NotLoaded
 from ctxkit.checks import request_failures
 from ctxkit.config_error import moved, nearest
-from ctxkit.core.budget import Budget
+from ctxkit.core.budget import Budget, wrong_region
 from ctxkit.core.edits import Failure
 from ctxkit.core.flaws import mended
 from ctxkit.core.items import Writer
@@ -37,7 +36,7 @@ from ctxkit.tokens import TokenCounter, UsageRatio, counter_for
 from ctxkit.tokens.checked import checked
 from ctxkit.triggers import ASKED, Selected, Triggers, by_tokens
 
-__all__ = ["Attempted", "Commit", "Done", "Preparation", "Request"]
+__all__ = ["Attempted", "Commit", "Done", "Preparation", "Request", "Settings"]
 
 RESERVED = ("system", "profile", "tools")
 """Regions that are filled by what messages are, and by `remember` and `prepare(tools=...)`."""
@@ -88,63 +87,78 @@ class Done:
         return self.outcome.failures if self.outcome is not None else ()
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What a conversation is prepared with; see `ContextManager`.
+
+    Raises:
+        ConfigError: one of these cannot be right.
+    """
+
+    format: FormatName
+    budget: Budget | Mapping[str, Any] | None = None
+    strategy: str | CompressionStrategy | Mapping[str, Any] = "hybrid"
+    model: str | None = None
+    counter: TokenCounter | None = None
+    ask: Ask | None = None
+    reasoning: Literal["strip", "keep", "refuse"] | None = None
+    repair: bool = False
+    strict: bool = False
+    plugins: Collection[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.reasoning not in (None, "strip", "keep", "refuse"):
+            raise ConfigError(
+                f"reasoning is strip, keep or refuse, not {self.reasoning!r:.60}", path="reasoning"
+            )
+        if not isinstance(self.model, str | None):
+            raise ConfigError(f"a model is a name, not {self.model!r:.60}", path="model")
+        for name, flag in (("repair", self.repair), ("strict", self.strict)):
+            if not isinstance(flag, bool):
+                raise ConfigError(f"{name} is true or false, not {flag!r:.60}", path=name)
+
+    @classmethod
+    def of(cls, named: Mapping[str, Any]) -> Settings:
+        """Settings by their names.
+
+        Raises:
+            ConfigError: there is no such setting, no format, or one cannot be right.
+        """
+        known = [each.name for each in fields(cls)]
+        for name in named:
+            if name not in known:
+                near = nearest(name, known) or f"; there are {', '.join(known)}"
+                raise ConfigError(f"there is no setting {name!r:.60}{near}", path=str(name))
+        if "format" not in named:
+            raise ConfigError(f"which wire format? {' or '.join(FORMATS)}", path="format")
+        return cls(**named)
+
+
 class Preparation:
-    """Format, budget, counter, strategy and triggers of one conversation, with its history; see `ContextManager` for
-    the arguments.
+    """Format, budget, counter, strategy and triggers of one conversation, with its history.
 
     Raises:
         ConfigError: an unknown format or strategy, or settings that contradict each other.
     """
 
-    def __init__(
-        self,
-        format: FormatName,
-        budget: Budget | Mapping[str, Any] | None = None,
-        strategy: str | CompressionStrategy | Mapping[str, Any] = "hybrid",
-        *,
-        model: str | None = None,
-        counter: TokenCounter | None = None,
-        ask: Ask | None = None,
-        reasoning: Literal["strip", "keep", "refuse"] | None = None,
-        repair: bool = False,
-        strict: bool = False,
-        plugins: Collection[str] | None = None,
-    ) -> None:
-        self._settings: dict[str, Any] = {
-            "format": format,
-            "budget": budget,
-            "model": model,
-            "counter": counter,
-        }
-        self._settings |= {
-            "ask": ask,
-            "reasoning": reasoning,
-            "repair": repair,
-            "strict": strict,
-            "plugins": plugins,
-        }
-        if reasoning not in (None, "strip", "keep", "refuse"):
-            raise ConfigError(f"reasoning is strip, keep or refuse, not {reasoning!r:.60}", path="reasoning")
-        if model is not None and not isinstance(model, str):
-            raise ConfigError(f"a model is a name, not {model!r:.60}", path="model")
-        for name, flag in (("repair", repair), ("strict", strict)):
-            if not isinstance(flag, bool):
-                raise ConfigError(f"{name} is true or false, not {flag!r:.60}", path=name)
-        self.provider = provider(format)
-        self.budget = _budget(budget, model)
-        self.hooks = Called(chosen(plugins))
-        self.counter = self._counter(counter, model)
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        model = settings.model
+        self.provider = provider(settings.format)
+        self.budget = _budget(settings.budget, model)
+        self.hooks = Called(chosen(settings.plugins))
+        self.counter = self._counter(settings.counter, model)
         known = find_preset(model) if model is not None else None
-        policy = reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
+        policy = settings.reasoning or ("strip" if known is not None and known.binds_thinking else "keep")
         meter = Meter(self.provider, self.counter.count)
-        self.history = History(meter, reasoning=policy, repair=repair)
-        if model is not None and known is None and counter is None and not self.counter.exact:
+        self.history = History(meter, reasoning=policy, repair=settings.repair)
+        if model is not None and known is None and settings.counter is None and not self.counter.exact:
             self.history.announce(f"{unknown(model)}; its tokens are estimated")
-        self.models = Models(ask)
+        self.models = Models(settings.ask)
         self.services = Services(
-            self.history.original, strict=strict, models=self.models, hooks=self.hooks, model=model
+            self.history.original, strict=settings.strict, models=self.models, hooks=self.hooks, model=model
         )
-        self.strategy = strategy_of(strategy)
+        self.strategy = strategy_of(settings.strategy)
         self.triggers = Triggers(self.history)
         self.last: Telling | None = None
         self.usage = UsageRatio()
@@ -155,29 +169,13 @@ class Preparation:
             return checked(given, "counter")
         return (self.hooks.counter_for(model) if model else None) or counter_for(model)
 
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Preparation:
-        """What settings by their names say.
-
-        Raises:
-            ConfigError: there is no such setting, no format, or one cannot be right.
-        """
-        known = list(signature(cls).parameters)
-        for name in settings:
-            if name not in known:
-                near = nearest(name, known) or f"; there are {', '.join(known)}"
-                raise ConfigError(f"there is no setting {name!r:.60}{near}", path=str(name))
-        if "format" not in settings:
-            raise ConfigError(f"which wire format? {' or '.join(FORMATS)}", path="format")
-        return cls(**settings)
-
     def again(self, **other: Any) -> Preparation:
         """The same for another conversation, with other settings where some are given.
 
         Raises:
             ConfigError: one of these cannot be right.
         """
-        return Preparation.of({**self._settings, "strategy": self.strategy, **other})
+        return Preparation(Settings.of({**vars(self._settings), "strategy": self.strategy, **other}))
 
     def use(self, strategy: str | CompressionStrategy | Mapping[str, Any]) -> None:
         """Compact by another strategy from now on."""
@@ -211,12 +209,14 @@ class Preparation:
 
         Raises:
             ProviderFormatError: something is not of the format.
-            ConfigError: a region that only ctxkit itself fills, `waiting` that holds no ids, an author or a place that
-                is no text of one line, a time that is none.
+            ConfigError: a region that only ctxkit itself fills or that looks like a slip, `waiting` that holds no ids, an
+                author or a place that is no text of one line, a time that is none.
         """
         writer = _writer(author, place, said_at)
         if not isinstance(region, str) or region in RESERVED:
             raise ConfigError(f"messages cannot be put into the region {region!r:.60}", path="region")
+        if region and (wrong := wrong_region(region)):
+            raise ConfigError(wrong, path="region")
         if not isinstance(waiting, Iterable):
             raise ConfigError(f"waiting holds ids of calls, not {waiting!r:.60}", path="waiting")
         calls = (waiting,) if isinstance(waiting, str) else tuple(waiting)
@@ -278,6 +278,7 @@ class Preparation:
             asked: whatever the triggers say.
 
         Raises:
+            OpenCallsError, ProviderFormatError: a provider would not take the request; nothing is committed.
             BudgetExceededError: what must stay is larger than the budget.
             StrategyError: a strategy failed, and `strict` is set.
         """
@@ -291,6 +292,7 @@ class Preparation:
                 await attempted(outcome)
             if not asked:
                 check_fits(outcome.after, outcome.failures)
+                self.history.check(outcome.after)
             if outcome.refused or await commit(outcome, snapshot.version) is not None:
                 self.triggers.compacted(outcome, by_tokens=by_tokens(view, selected))
                 return Done(outcome.after, selected, outcome)

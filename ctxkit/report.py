@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +14,22 @@ from ctxkit.core.edits import Close, Edit, Failure, Pin, Remember, Retract, Shor
 from ctxkit.core.kernel import Applied
 from ctxkit.models.models import ModelCall
 
-__all__ = ["EditReport", "FailureReport", "ModelCallReport", "RegionReport", "Report"]
+__all__ = [
+    "EditReport",
+    "FailureReport",
+    "ModelCallReport",
+    "RegionReport",
+    "Report",
+    "by_reason",
+    "handles_of",
+    "why_of",
+]
+
+EDITS = 12
+"""Edits beyond which those with the same reason are told as one."""
+
+HANDLES = 3
+"""Handles that are named for edits told as one."""
 
 NO_LIMIT = 900_000_000
 """Tokens above which a limit is none, and is not told to people: no model has so many."""
@@ -97,6 +113,7 @@ class Report(_Told):
         compacted: whether this request made a compaction.
         trigger: why it was made, or why none was: one sentence.
         tokens_before, tokens_after: size of the request before and after, system text and tools included.
+        tokens_same: of these, the ones at the beginning that are as they were: what a prompt cache still has.
         limit, target: tokens that it may have, and to which a compaction goes down.
         regions: sizes by region; "tools" are the tool schemas.
         edits: each edit of this compaction, in order.
@@ -114,6 +131,7 @@ class Report(_Told):
     trigger: str
     tokens_before: int
     tokens_after: int
+    tokens_same: int = 0
     limit: int
     target: int
     regions: dict[str, RegionReport]
@@ -130,15 +148,46 @@ class Report(_Told):
         """The report in a few lines, for a log; the first says whether tokens are estimated."""
         limit = f" of {self.limit:,}" if self.limit < NO_LIMIT else ""
         size = f"{self.tokens_before:,} -> {self.tokens_after:,}{limit} tokens{'' if self.exact else ' (estimated)'}"
-        lines = [f"{self.format}: {size}; {self.trigger}"]
-        for edit in self.edits:
-            saved = f", {edit.tokens_before:,} -> {edit.tokens_after:,} {edit.handle}" if edit.handle else ""
-            about = f" {edit.detail}" if edit.kind in ("Remember", "Retract") else ""
-            lines.append(f"  {edit.kind}{about} by {edit.by}: {edit.why}{saved}".rstrip())
+        lines = [f"{self.format}: {size}; {why_of(self)}"]
+        for group in by_reason(self.edits):
+            facts = group[0].kind in ("Remember", "Retract")
+            lines += [_edits_line([edit]) for edit in group] if facts else [_edits_line(group)]
         lines += [_line(call) for call in self.model_calls]
         lines += [f"  failed: {failure.by}: {failure.why}" for failure in self.failures]
         lines += [f"  also: {line}" for line in self.normalised]
         return "\n".join(lines)
+
+
+def why_of(report: Report) -> str:
+    """Why there was a compaction or none, and why there was none for a region that is over its target."""
+    over = any(each.target is not None and each.after > each.target for each in report.regions.values())
+    alone = "; a region over its target starts none by itself" if over and not report.compacted else ""
+    return f"{report.trigger}{alone}"
+
+
+def by_reason(edits: Sequence[EditReport]) -> list[list[EditReport]]:
+    """Each edit alone, or together with those of the same kind, by the same strategy and for the same reason where there
+    are many."""
+    groups: dict[tuple[str, str, str] | int, list[EditReport]] = {}
+    for at, edit in enumerate(edits):
+        groups.setdefault((edit.kind, edit.by, edit.why) if len(edits) > EDITS else at, []).append(edit)
+    return list(groups.values())
+
+
+def handles_of(edits: Sequence[EditReport]) -> str:
+    """The first of their handles, and how many more there are."""
+    handles = [edit.handle for edit in edits if edit.handle]
+    more = f" and {len(handles) - HANDLES} more" if len(handles) > HANDLES else ""
+    return f"{' '.join(handles[:HANDLES])}{more}"
+
+
+def _edits_line(edits: Sequence[EditReport]) -> str:
+    first, handles = edits[0], handles_of(edits)
+    times = f" ×{len(edits)}" if len(edits) > 1 else ""
+    about = f" ({first.detail})" if first.kind in ("Remember", "Retract") else ""
+    before, after = sum(edit.tokens_before for edit in edits), sum(edit.tokens_after for edit in edits)
+    saved = f", {before:,} -> {after:,} {handles}" if handles else ""
+    return f"  {first.kind}{times} by {first.by}{about}: {first.why}{saved}".rstrip()
 
 
 def _line(call: ModelCallReport) -> str:

@@ -51,7 +51,9 @@ _KEY_WORDS = (
 """Words whose value is secret when it looks drawn at random."""
 
 _SIGN = r"[\"'*`]{0,3}\s{0,3}(?::|=>|=|：|＝)\s{0,3}[\"'*`]{0,3}"
-_VERB = r"\s{0,3}(?:is|was|are|to|set to|be|是|为|叫|改成|改为|设为|设成)\s{0,3}[\"'“「`:：]{0,2}"
+_VERB = (
+    r"(?:\s{0,3}(?:is|was|are|to|set to|be|是|为|叫|改成|改为|设为|设成)|['’]s(?=\s))\s{0,3}[\"'“「`:：]{0,2}"
+)
 _VALUE = r"[^\s\"'“”「」`,，。；;！）)\]}>]"
 
 _PATTERNS = tuple(
@@ -71,6 +73,17 @@ _PATTERNS = tuple(
         (
             "pass|pwd|pin|cv|security code|secret answer|one-time|one time|otp|密码|口令|密碼|验证码|校验码|安全码|暗号",
             rf"(?:{_PASSWORD_WORDS})(?:{_SIGN}|{_VERB})(?P<password>{_VALUE}{{{SHORTEST},200}}+)",
+            re.IGNORECASE | re.ASCII,
+        ),
+        (
+            "pass|pwd|pin|cv|security code|one-time|one time|otp|密码|口令|密碼|验证码|校验码|安全码|暗号",
+            rf"(?:{_PASSWORD_WORDS})\s{{1,3}}[\"'“「`]{{0,2}}(?P<bare>{_VALUE}{{{SHORTEST},200}}+)",
+            re.IGNORECASE | re.ASCII,
+        ),
+        (
+            "curl|sshpass|mysql|mariadb",
+            r"(?:(?<!\S)(?:-u|--user|--proxy-user)[ =]{0,3}[\"']?[^\s:\"'=]{1,100}:|sshpass\s{1,3}-p\s{0,3}[\"']?"
+            r"|(?:mysql|mariadb)[a-z]{0,9}\b[^\n|;]{0,120}?\s-p[\"']?)(?P<given>[^\s\"'>]{1,200}+)",
             re.IGNORECASE | re.ASCII,
         ),
         (
@@ -94,16 +107,28 @@ _PATTERNS = tuple(
 """What each sort of secret looks like, behind the letters, one of which stands in every text that has one: most texts
 have none, and letters are looked for much faster than a pattern."""
 
+_DIGITS = re.compile(r"\d{4,8}")
+_OF_DIGITS = re.compile(
+    r"pin|otp|passcode|cv[vc]2?|one[- ]time (?:code|password)|[\u4e00-\u9fff]{2,4}", re.IGNORECASE
+)
+"""Words right behind which digits alone are secret."""
+
+_NO_PASSWORD = re.compile(
+    r"\d+[-a-z]*|(?:sha|md|aes|base|utf|oauth|version|v|ver|level|step|part|page|line|no\.?)-?\d.*",
+    re.IGNORECASE,
+)
+"""What has letters and digits and is none: "12-character", "SHA256"."""
+
 _SAYS_NOTHING = re.compile(
-    r"[*x•.…_#-]+|<[^>]*|\$?\{.*|\[.*|\(.*|%\w*%?|none|null|true|false|undefined|redacted|hidden",
+    r"[*x•.…_#-]+|<[^>]*|\$?\{.*|\[.*|\(.*|%\w*%?|(?-i:\$[A-Z_]+)|none|null|true|false|undefined|redacted|hidden",
     re.IGNORECASE,
 )
 
 
 def secrets_in(text: str) -> tuple[str, ...]:
     """The secrets of a text, each once, as they stand: keys by the prefixes of their issuers, values that look drawn
-    at random beside "key" or "token", what follows "password:" or 密码是, bearer tokens, logins in addresses, private
-    keys, and card numbers with a right check digit. Linear time on any text."""
+    at random beside "key" or "token", what follows "password:" or 密码是, bearer tokens, logins in addresses and in
+    commands, private keys, and card numbers with a right check digit. Linear time on any text."""
     return tuple(dict.fromkeys(_found(text)))
 
 
@@ -145,10 +170,22 @@ def _is_secret(name: str, value: str, before: str) -> bool:
             return _looks_random(value)
         case "card":
             return _checks(value)
+        case "bare":
+            return _is_code(value, before)
+        case "given":
+            return not (value.isdigit() and len(value) <= SHORTEST)
         case "password":
             return before.rstrip(" \"'*`")[-1:] in ":=>：＝" or _is_no_word(value)
         case _:
             return True
+
+
+def _is_code(value: str, before: str) -> bool:
+    """Whether what only stands behind "password" is one: letters with digits, or digits beside "pin" or 验证码."""
+    if _DIGITS.fullmatch(value):
+        return _OF_DIGITS.fullmatch(before.strip(" \"'“「`\t\n")) is not None
+    mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return mixed and _NO_PASSWORD.fullmatch(value) is None
 
 
 def _is_no_word(value: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from ctxkit.core.edits import Failure
 from ctxkit.core.view import View
@@ -56,6 +57,7 @@ class Telling:
             trigger=self.trigger,
             tokens_before=before.tokens,
             tokens_after=view.tokens,
+            tokens_same=_same(before, view),
             limit=view.budget.limit,
             target=view.target,
             regions=region_reports(before.regions, view.regions, view.budget.caps(view.regions)),
@@ -77,6 +79,13 @@ class Telling:
         if not failures:
             return self
         return replace(self, failures=(*self.failures, *failures))
+
+
+def _same(before: View, after: View) -> int:
+    """Tokens with which a request begins as the one before: tools, system text beside the messages, the first entries."""
+    pairs = zip(before.state.items, after.state.items, strict=False)
+    first = takewhile(lambda pair: pair[0].raw is pair[1].raw, pairs)
+    return after.state.tools_tokens + after.state.system_tokens + sum(item.tokens for item, _ in first)
 
 
 def _news(outcome: Outcome) -> tuple[Failure, ...]:

@@ -1,4 +1,4 @@
-"""The tables in docs/architecture.md against every import in ctxkit/ and plugins/."""
+"""The tables in docs/architecture.md against every import in ctxkit/ and plugins/, and how long modules and functions are."""
 
 from __future__ import annotations
 
@@ -151,3 +151,20 @@ def test_plugins_import_public_names_alone() -> None:
         for module in (*froms, *plain):
             if module is not None and module.split(".")[0] == "ctxkit":
                 assert module in public, f"{path.relative_to(ROOT)} imports {module}"
+
+
+LONGEST_MODULE, LONGEST_FUNCTION = 500, 60
+"""Lines."""
+
+
+def test_no_module_and_no_function_is_long() -> None:
+    found: list[str] = []
+    for path in (*FILES, *(ROOT / "plugins").rglob("*.py")):
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT)
+        if (lines := text.count("\n")) > LONGEST_MODULE:
+            found.append(f"{name} has {lines} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                found += [f"{name}: {node.name} has {lines} lines"] * (lines > LONGEST_FUNCTION)
+    assert found == []

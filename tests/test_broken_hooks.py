@@ -10,9 +10,9 @@ from typing import Any
 import pluggy
 import pytest
 
-from ctxkit import ConfigError, ContextManager, Fact, StrategyError, hook, hooks
+from ctxkit import ConfigError, ContextManager, Fact, StrategyError, hook
 from ctxkit.core import facts
-from ctxkit.hooks import Called, Hooks
+from ctxkit.hooks import Called
 
 PEANUTS = "I am allergic to peanuts, so never send any."
 FACTS = "ctxkit_extract_facts of clerk"
@@ -78,16 +78,13 @@ Install = Callable[..., None]
 
 
 @pytest.fixture
-def install(monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(alone: pluggy.PluginManager) -> Install:
     """Installs plugins: for each name a hook and its answer, of facts a function of the text."""
 
     def installed(**plugins: dict[str, Any]) -> None:
-        manager = pluggy.PluginManager(hooks.GROUP)
-        manager.add_hookspecs(Hooks)
         for name, answers in plugins.items():
             functions = {each: hook(SPECIFICATIONS[each](answer)) for each, answer in answers.items()}
-            manager.register(SimpleNamespace(**functions), name=name)
-        monkeypatch.setattr(hooks, "_loaded", lambda: hooks._Loaded(manager))
+            alone.register(SimpleNamespace(**functions), name=name)
 
     return installed
 

@@ -267,6 +267,22 @@ def test_a_context_manager_reads_a_config_file(tmp_path: Path) -> None:
             "strategy.markers.0",
             "should have at least 1 character, found ''",
         ),
+        *(
+            (
+                {"budget": {"window": 9, "regions": {"system": {"max": value}}}},
+                "budget.regions.system.max",
+                f"should be a whole number from 1, or a share above 0 and up to 1, found {value}",
+            )
+            for value in (2.5, -3, 0, -0.5)
+        ),
+        (
+            {"strategy": {"kind": "summarize", "max_tokens": 1.5}},
+            "strategy.max_tokens",
+            "should be a whole number from 1, or a share above 0 and up to 1, found 1.5",
+        ),
+        ({"strategy": "trim"}, "strategy", "is installed; did you mean trim-tool-results? ("),
+        ({"strategy": "tool_results"}, "strategy", "did you mean trim-tool-results? ("),
+        ({"strategy": "drop"}, "strategy", "did you mean drop-media or drop-oldest or drop-reasoning? ("),
         ({"model": "gpt-nine", "budget": {}}, "model", "no preset for the model 'gpt-nine'"),
         ({"budget": {}}, "budget", "missing; give its `window` and `reply`, or a `model`"),
         (
@@ -423,6 +439,14 @@ def test_a_parameter_outside_of_a_strategy_is_told_whose_it_is(
     _, _, named = told.partition(": unknown key; it is a parameter of ")
     assert set(kinds) <= set(named.removesuffix(PUT_IN).split(", "))
     assert named.endswith(PUT_IN)
+
+
+def test_a_key_that_is_near_none_is_not_said_to_be_meant() -> None:
+    told = str(_error({**PLAIN, "strategy": {"kind": "sliding-window", "steps": ["drop-oldest"]}}))
+    assert told.startswith(
+        "strategy.steps: unknown key; it is a parameter of fallback, first-that-fits, hybrid"
+    )
+    assert "did you mean" not in told
 
 
 def test_a_parameter_of_another_strategy_is_told_whose_it_is_and_what_may_be_meant() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit import ContextManager, ConversationError, Drop, Plan, View
+from ctxkit import Budget, ContextManager, ConversationError, Drop, Plan, ProviderFormatError, View
 from tests.core.test_state import calls, result, user
 from tests.test_containment import manager
 
@@ -109,3 +109,34 @@ def test_calls_that_come_while_a_plan_is_made_wait_as_their_caller_says() -> Non
     assert held.compact_during(happens).compacted
     state = held.context._history.state
     assert [(each.call.id, state.waits(each)) for each in state.open] == [("a", False), ("z", True)]
+
+
+def test_a_report_counts_messages_in_the_whole_input_and_says_what_was_done_not_what_might_be() -> None:
+    context = ContextManager("openai-chat", Budget(window=8_000), "drop-oldest", repair=True)
+    flawed = {"role": "assistant", "content": "x", "tool_calls": []}
+    orphan = {"role": "tool", "tool_call_id": "nobody", "content": "x"}
+    context.add([user("openai-chat", "a"), flawed, user("openai-chat", "b")])
+    context.add(flawed)
+    context.add([*calls("openai-chat", "c1"), user("openai-chat", "c")])
+    context.add(result("openai-chat", "c1"))
+    context.add(orphan)
+    context.add([user("openai-chat", "d"), flawed])
+    left_out = "openai-chat: messages[7]: result for 'nobody', which answers no call that waits"
+    assert context.prepare_sync().report.normalised == (
+        "messages[1]: C7: lost its empty list of tool calls",
+        "messages[3]: C7: lost its empty list of tool calls",
+        "the late result in messages[6] was moved to its call",
+        f"entry 7 was left out: {left_out}",
+        "messages[8]: C7: lost its empty list of tool calls",
+    )
+
+
+def test_an_error_counts_in_what_was_given_and_says_how_it_is_mended() -> None:
+    context = ContextManager("openai-chat", Budget(window=8_000), "drop-oldest")
+    context.add([user("openai-chat", "a"), user("openai-chat", "b")])
+    orphan = {"role": "tool", "tool_call_id": "nobody", "content": "x"}
+    with pytest.raises(
+        ProviderFormatError, match=r"answers no call .*with repair=True it is mended"
+    ) as refused:
+        context.add([user("openai-chat", "c"), orphan])
+    assert refused.value.path == "messages[1]"

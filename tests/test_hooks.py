@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+
+import pluggy
+
+from ctxkit import Fact, hook
+from ctxkit.hooks import MOST_KNOWN, Called
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -117,3 +124,28 @@ def test_every_hook_is_asked_and_a_broken_one_is_named(tmp_path: Path) -> None:
     assert told["all"] == told["named"] == [[why], [True, True]]
     assert told["none"] == [[], [False, False]]
     assert "did you mean clerk" in told["unknown"]
+
+
+def test_a_text_is_read_once_and_not_remembered_for_ever(alone: pluggy.PluginManager) -> None:
+    asked: Counter[tuple[str, str]] = Counter()
+
+    class Reader:
+        @hook
+        def ctxkit_extract_facts(self, text: str, said_by: str) -> Sequence[Fact]:
+            asked[said_by, text] += 1
+            return [Fact("word", text)]
+
+        @hook
+        def ctxkit_find_secrets(self, text: str) -> Sequence[str]:
+            asked["secrets", text] += 1
+            return [text]
+
+    alone.register(Reader())
+    called = Called()
+    texts = [f"text {number}" for number in range(MOST_KNOWN + 1)]
+    for text in [text for text in texts for _ in range(2)]:
+        assert [fact.value for fact in called.facts_in(text, "user")] == [text]
+        assert called.secrets_in(text) == [text]
+    assert set(asked.values()) == {1}
+    assert called.secrets_in(texts[0]) == [texts[0]]
+    assert asked["secrets", texts[0]] == 2

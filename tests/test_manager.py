@@ -675,7 +675,7 @@ def test_asked_for_it_is_mended_and_the_report_says_so(
     context.add([HELLO[format], flawed, HELLO[format]])
     request = context.prepare_sync()
     assert not provider(format).violations(request.messages)
-    assert any("messages[1]" in line for line in request.report.normalised)
+    assert any(f"messages[{1 + started}]: " in line for line in request.report.normalised)
 
 
 @pytest.mark.parametrize(
@@ -743,6 +743,16 @@ def test_leading_system_text_is_system_whatever_region_is_named() -> None:
             [{"role": "assistant", "content": "word " * 60}, {"role": "user", "content": f"q {turn}"}]
         )
         assert context.prepare_sync().messages[0] == rule
+
+
+def test_messages_are_not_put_into_a_region_that_is_a_slip() -> None:
+    context = manager(window=1000)
+    with pytest.raises(
+        ConfigError, match=r"region: did you mean the built-in region tool_results\?"
+    ) as caught:
+        context.add({"role": "user", "content": "hi"}, region="tool-results")
+    assert caught.value.path == "region"
+    assert context.explain() == []
 
 
 def test_a_low_usage_never_widens_the_limit() -> None:
@@ -825,3 +835,26 @@ def test_an_answer_of_a_model_that_says_nothing_does_not_break_the_loop(
     request = context.prepare_sync()
     assert not provider(format).violations(request.messages)
     assert [line for line in request.report.normalised if line.startswith(f"of a model's answer: {rule}: ")]
+
+
+def test_a_compaction_is_not_taken_over_for_a_request_that_no_provider_takes() -> None:
+    """What made it invalid came after the first request: the report of the compaction is not lost with the error."""
+    context = ContextManager("openai-responses", Budget(window=400), "drop-oldest", plugins=())
+    for number in range(2):
+        context.add(
+            [
+                {"role": "user", "content": f"question {number} " * 15},
+                {"role": "assistant", "content": "yes " * 40},
+            ]
+        )
+    context.add({"role": "user", "content": "last"})
+    context.prepare_sync()
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"}
+    context.add([{"role": "user", "content": "more words " * 120}, reasoning])
+    with pytest.raises(ProviderFormatError, match="reasoning is not followed"):
+        context.prepare_sync()
+    assert [each.fate for each in context.explain()][:4] == ["present"] * 4
+    context.add({"role": "assistant", "content": "I see."})
+    request = context.prepare_sync()
+    assert request.report.compacted
+    assert [edit.kind for edit in request.report.edits] == ["Drop"]

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,16 @@ def loaded_after(code: str) -> set[str]:
 def test_import_loads_nothing_heavy() -> None:
     loaded = loaded_after("import ctxkit")
     assert "ctxkit" in loaded
-    assert not loaded & {"openai", "tiktoken", "pydantic", "pluggy", "anthropic", "google", "asyncio"}
+    assert not loaded & {
+        "openai",
+        "tiktoken",
+        "pydantic",
+        "pluggy",
+        "anthropic",
+        "google",
+        "asyncio",
+        "email",
+    }
 
 
 def test_a_request_needs_no_sdk() -> None:
@@ -63,6 +73,10 @@ def test_every_public_name_is_there_with_a_docstring_and_in_the_reference(name: 
 def test_the_public_names_are_sorted_and_said_once() -> None:
     assert ctxkit.__all__ == sorted(set(ctxkit.__all__))
     assert dir(ctxkit) == ctxkit.__all__
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert ctxkit.__version__ == distribution("ctxkit-core").version
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

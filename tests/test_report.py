@@ -123,3 +123,70 @@ def test_a_known_model_whose_tokens_are_estimated_is_none_that_nobody_knows(mode
 def test_what_is_counted_is_no_estimate(model: str | None, settings: dict[str, Any]) -> None:
     (told,) = str(_told(model, **settings)).splitlines()
     assert "estimated" not in told
+
+
+def _edit(kind: str, at: int, **more: Any) -> EditReport:
+    return EditReport(kind=kind, by="keeper", why="it may go", detail=f"rule: {at}", **more)
+
+
+def test_facts_are_told_in_brackets_however_many_there_are() -> None:
+    edits = tuple(_edit(kind, at) for at in range(7) for kind in ("Remember", "Retract"))
+    lines = str(
+        report("asked for").model_copy(update={"edits": edits, "failures": (), "normalised": ()})
+    ).splitlines()
+    expected = [
+        f"  {kind} by keeper (rule: {at}): it may go" for kind in ("Remember", "Retract") for at in range(7)
+    ]
+    assert lines[1:15] == expected
+
+
+def test_many_edits_for_the_same_reason_are_one_line() -> None:
+    def told(count: int) -> list[str]:
+        edits = tuple(
+            _edit("Strip", at, handle=f"ctx:{at}", tokens_before=100, tokens_after=40) for at in range(count)
+        )
+        return str(report("asked for").model_copy(update={"edits": edits})).splitlines()
+
+    few, many = told(12), told(15)
+    assert few[1:13] == [f"  Strip by keeper: it may go, 100 -> 40 ctx:{at}" for at in range(12)]
+    assert many[1] == "  Strip ×15 by keeper: it may go, 1,500 -> 600 ctx:0 ctx:1 ctx:2 and 12 more"
+    assert len(few) - len(many) == 11
+
+
+def test_a_region_over_its_target_that_starts_nothing_is_told() -> None:
+    regions = {"recent": RegionReport(before=9, after=9, target=5)}
+    idle = report("below every trigger").model_copy(update={"regions": regions, "compacted": False})
+    assert (
+        str(idle)
+        .splitlines()[0]
+        .endswith("; below every trigger; a region over its target starts none by itself")
+    )
+    assert str(idle.model_copy(update={"compacted": True})).splitlines()[0].endswith("; below every trigger")
+
+
+def test_what_a_prompt_cache_still_has_is_what_was_not_touched() -> None:
+    budget = {"window": 100_000, "aim_for": 100}
+    context = ContextManager("anthropic", budget, {"kind": "clear-tool-results", "keep": 0})
+    context.add({"role": "user", "content": "Read. " + "word " * 50}, system="You read files.")
+    untouched = context.compact()
+    assert untouched.tokens_same == untouched.tokens_after == untouched.tokens_before
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}]}
+    rows = "row skipped, column price empty\n" * 60
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": rows}]}
+    context.add([call, result])
+    context.add([{"role": "assistant", "content": "Done."}, {"role": "user", "content": "So?"}])
+    told = context.compact()
+    (edit,) = told.edits
+    last = ContextManager("anthropic", budget, "drop-oldest")
+    last.add([{"role": "assistant", "content": "Done."}, {"role": "user", "content": "So?"}])
+    behind = edit.tokens_after + last.preview().tokens_before
+    assert 0 < told.tokens_same == told.tokens_after - behind
+
+
+def test_system_text_alone_is_what_it_has_when_the_first_turn_goes() -> None:
+    context = ContextManager("openai-chat", {"window": 1_000, "aim_for": 100}, "drop-oldest")
+    context.add([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "word " * 200}])
+    context.add([{"role": "assistant", "content": "word " * 200}, {"role": "user", "content": "So?"}])
+    told = context.compact()
+    assert told.compacted
+    assert told.tokens_same == told.regions["system"].after > 0

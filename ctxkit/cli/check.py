@@ -13,8 +13,10 @@ from ctxkit.cli.render import plain, steps_of
 from ctxkit.cli.run import Failed, each, named, told
 from ctxkit.cli.settings import add_format, add_input, formats_of
 from ctxkit.config import Config, load
+from ctxkit.config_error import together
 from ctxkit.errors import ConfigError
 from ctxkit.providers import provider
+from ctxkit.sessions.stores import open_store
 
 __all__ = ["HELP", "add", "run"]
 
@@ -26,7 +28,7 @@ MOST = 1_000
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    add_input(parser, optional=True)
+    add_input(parser)
     add_format(parser)
     parser.add_argument(
         "--config",
@@ -52,8 +54,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checked(file: str) -> Config:
+    """The config in a file, of which a manager and a store could be made; no store is opened.
+
+    Raises:
+        ConfigError: the first mistake, with a line on each of the others.
+    """
     config = load(file)
-    config.manager()
+    wrong = []
+    for made in (config.manager, lambda: config.store is None or open_store(config.store)):
+        try:
+            made()
+        except ConfigError as error:
+            wrong.append(error)
+    if wrong:
+        raise together(wrong)
     return config
 
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from ctxkit.cli.outputs import json_line, written
 from ctxkit.cli.run import Done, Failed, prepared, told
-from ctxkit.cli.settings import add_input, add_settings, config_of, formats_of
+from ctxkit.cli.settings import add_input, add_settings, config_of, formats_of, input_of
 from ctxkit.cli.summary import Summary
 from ctxkit.errors import ConfigError
 
@@ -38,16 +38,16 @@ def run(args: argparse.Namespace) -> int:
     """0 when all went well, 3 when some conversations failed."""
     config = config_of(args)
     formats = formats_of(args, config)
-    out = args.output or "-"
-    _refuse_same_file(args.input, out)
+    source, out = input_of(args), args.output or "-"
+    _refuse_same_file(source, out)
     only_shown = sys.stdout.isatty() and args.output is None
     screen = sys.stderr if out == "-" and not only_shown else sys.stdout
     shown = args.show or sys.stdout.isatty()
-    summary = Summary(args.input, config.model, screen, everything=args.show) if shown else None
+    summary = Summary(source, config.model, screen, everything=args.show) if shown else None
     failures = 0
     with written(os.devnull if only_shown else out) as stream:
-        for outcome in prepared(args.input, config, formats):
-            outcome = _written(outcome, stream, args.input)
+        for outcome in prepared(source, config, formats):
+            outcome = _written(outcome, stream, source)
             failures += isinstance(outcome, Failed)
             if summary is not None:
                 summary.add(outcome)

@@ -19,7 +19,7 @@ from ctxkit.config import Config, load
 from ctxkit.errors import ConfigError
 from ctxkit.evaluation.prices import Prices
 from ctxkit.evaluation.recording import Transcript
-from ctxkit.evaluation.runs import Failure
+from ctxkit.evaluation.runs import Unscored
 from ctxkit.evaluation.runs import run as run_all
 from ctxkit.evaluation.settings import Setting
 from ctxkit.evaluation.tables import Evaluation, Failed, as_json, markdown
@@ -222,7 +222,7 @@ def _names(sources: Sequence[str]) -> dict[str, str]:
 
 def _given(
     args: argparse.Namespace, formats: Formats, labels: deque[Label]
-) -> Iterator[Transcript | Failure]:
+) -> Iterator[Transcript | Unscored]:
     """What is in the files, each noted in `labels` when it is taken.
 
     Raises:
@@ -255,9 +255,9 @@ def _sampled(source: str, args: argparse.Namespace, formats: Formats) -> Iterato
         yield Unread(1, None, False, nothing)
 
 
-def _transcript(each: Conversation | Unread, args: argparse.Namespace) -> Transcript | Failure:
+def _transcript(each: Conversation | Unread, args: argparse.Namespace) -> Transcript | Unscored:
     if isinstance(each, Unread):
-        return Failure.of(each.error)
+        return Unscored.of(each.error)
     return Transcript(each.messages, each.format, each.system, each.tools if args.tools else None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ctxkit.cli.outputs import json_line, say
 from ctxkit.cli.render import Style, plain, table
 from ctxkit.cli.run import Done, Failed, named, prepared, told
-from ctxkit.cli.settings import add_input, add_settings, config_of, formats_of
+from ctxkit.cli.settings import add_input, add_settings, config_of, formats_of, input_of
 from ctxkit.errors import UnknownHandleError
 
 __all__ = ["HELP", "add", "run"]
@@ -45,13 +45,13 @@ def run(args: argparse.Namespace) -> int:
     code = 0
     asked = _Asked(PREFIX + args.handle.removeprefix(PREFIX)) if args.handle is not None else None
     style = Style.of(sys.stdout)
-    config = config_of(args)
-    for outcome in prepared(args.input, config, formats_of(args, config)):
+    source, config = input_of(args), config_of(args)
+    for outcome in prepared(source, config, formats_of(args, config)):
         if isinstance(outcome, Failed):
-            told(outcome, args.input)
+            told(outcome, source)
             code = 3
         elif asked is None:
-            _show(outcome, args.input, style)
+            _show(outcome, source, style)
         else:
             asked.look_into(outcome)
     if asked is not None:

@@ -14,7 +14,7 @@ from ctxkit.cli.outputs import CLEAR, say
 from ctxkit.cli.plugin_process import Examination, examined
 from ctxkit.cli.plugin_view import summary_of
 from ctxkit.cli.render import Style, plain
-from ctxkit.errors import without_extra
+from ctxkit.errors import ConfigError, without_extra
 from ctxkit.registry import STRATEGIES, strategy_class
 from ctxkit.scaffold import named_in
 
@@ -91,7 +91,10 @@ def _folder(target: str) -> Path | None:
 def _installed(kind: str) -> list[EntryPoint]:
     points = list(entry_points(group=STRATEGIES, name=kind))
     if not points:
-        strategy_class(kind)  # says which kinds are installed
+        try:
+            strategy_class(kind)
+        except ConfigError as error:
+            raise ConfigError(f"there is no folder {kind}, and {error}") from None
     return points
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,12 @@ MOST_SAID = 1_000
 
 MOST_SHOWN = 4_000
 """Characters of one message of a conversation."""
+
+MOST_TEXT = 160
+"""Characters of a text in it, what is told of the rest aside."""
+
+RUN = re.compile(r"(.)\1{39,}", re.DOTALL)
+"""So many of one character that their number says more."""
 
 MOST_PLANS = 5
 """Plans that are shown of those made on the way."""
@@ -67,9 +74,27 @@ def _plan(planned: Planned) -> Iterator[str]:
 
 def _json(value: Any) -> str:
     """A value as one line of JSON, readable where every character can be printed."""
+    value = _short(value)
     text = json.dumps(value, ensure_ascii=False)
     text = text if text.isprintable() else json.dumps(value)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
+
+
+def _short(value: Any) -> Any:
+    """A value with its long texts cut: of a run of one character its length is told, of others the middle left out."""
+    match value:
+        case str():
+            text = RUN.sub(lambda run: f"{run[1]}… ({len(run[0]):,} times {run[1]!r})", value)
+            if len(text) <= MOST_TEXT:
+                return text
+            half = MOST_TEXT // 2
+            return f"{text[:half]}… ({len(text):,} characters) …{text[-half:]}"
+        case dict():
+            return {key: _short(each) for key, each in value.items()}
+        case list():
+            return [_short(each) for each in value]
+        case _:
+            return value
 
 
 def summary_of(kept: Sequence[bool], examples: int, style: Style) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
+
+from ctxkit.providers import FORMATS
+from ctxkit.providers.common import kind_of
+from ctxkit.providers.foreign import formats_told_by, response_format
 
 __all__ = ["other_format", "recognised"]
 
 _KEYS = {"contents": "gemini", "systemInstruction": "gemini", "input": "openai-responses"}
 """Keys of an object that only one format's request has."""
-
-_ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning", "compaction"})
-_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
-_CHAT_ROLES = frozenset({"system", "developer", "tool", "function"})
 
 
 def recognised(value: Any) -> str | None:
@@ -24,12 +23,12 @@ def recognised(value: Any) -> str | None:
     entries = next((holder[key] for key in ("messages", "input", "contents") if holder.get(key)), None)
     if not isinstance(entries, list):
         return None
-    found = {format for key, format in _KEYS.items() if holder.get(key) is not None}
-    found |= {"anthropic"} if "messages" in holder and holder.get("system") is not None else set()
-    found |= {format for entry in entries if isinstance(entry, dict) for format in _told_by(entry)}
-    if not found:
-        return "openai-chat" if all(_plain(entry) for entry in entries) else None
-    return found.pop() if len(found) == 1 else None
+    told = [frozenset({format}) for key, format in _KEYS.items() if holder.get(key) is not None]
+    told += [_told_by(entry) for entry in entries if isinstance(entry, dict)]
+    possible = frozenset(FORMATS).intersection(*told)
+    if len(possible) > 1:
+        possible &= _hinted(holder, entries)
+    return next(iter(possible)) if len(possible) == 1 else None
 
 
 def other_format(messages: list[Any], format: str) -> str | None:
@@ -40,19 +39,30 @@ def other_format(messages: list[Any], format: str) -> str | None:
     return None if found == format or as_well else found
 
 
-def _told_by(entry: dict[str, Any]) -> Iterator[str]:
-    """The formats that something in an entry belongs to."""
-    if isinstance(entry.get("parts"), list):
-        yield "gemini"
-    if entry.get("type") in _ITEMS:
-        yield "openai-responses"
-    elif entry.get("role") in _CHAT_ROLES or entry.get("tool_calls"):
-        yield "openai-chat"
+def _told_by(entry: dict[str, Any]) -> frozenset[str]:
+    """The formats that an entry can be of, a whole response among the entries as well."""
+    response = response_format(entry)
+    return frozenset({response}) if response else formats_told_by(entry)
+
+
+def _hinted(holder: dict[str, Any], entries: list[Any]) -> set[str]:
+    """The formats of what is there that others might take as well; Chat where there is none but plain words."""
+    found = {"anthropic"} if "messages" in holder and holder.get("system") is not None else set()
+    objects = [entry for entry in entries if isinstance(entry, dict)]
+    if any(map(_holds_signed_thinking, objects)):
+        found.add("anthropic")
+    if any(entry.get("type") == "message" for entry in objects):
+        found.add("openai-responses")
+    elif objects[:1] == entries[:1] and objects[0].get("role") in ("system", "developer"):
+        found.add("openai-chat")
+    return found or ({"openai-chat"} if all(map(_plain, entries)) else set())
+
+
+def _holds_signed_thinking(entry: dict[str, Any]) -> bool:
     content = entry.get("content")
-    if isinstance(content, list) and any(
-        isinstance(each, dict) and each.get("type") in _BLOCKS for each in content
-    ):
-        yield "anthropic"
+    return isinstance(content, list) and any(
+        kind_of(block) == "thinking" and isinstance(block.get("signature"), str) for block in content
+    )
 
 
 def _plain(entry: Any) -> bool:

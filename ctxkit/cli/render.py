@@ -10,18 +10,12 @@ from typing import Any, TextIO
 
 from ctxkit.explain import Explanation
 from ctxkit.presets import Preset
-from ctxkit.report import EditReport, Report
+from ctxkit.report import EditReport, Report, by_reason, handles_of, why_of
 
 __all__ = ["Style", "bars", "costs", "plain", "ranges", "report_view", "steps_of", "table"]
 
 BAR = 24
 """Characters of the longest bar."""
-
-EDITS = 12
-"""Edits beyond which those with the same reason are told as one."""
-
-HANDLES = 3
-"""Handles that are named for edits told as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ def report_view(report: Report, *, where: str, preset: Preset | None, style: Sty
         where: the conversation's file and line.
         preset: the prices of its model, None when they are not known.
     """
-    lines = [style.bold(plain(where)), *_sizes(report, style), f"  why    {plain(report.trigger)}"]
+    lines = [style.bold(plain(where)), *_sizes(report, style), f"  why    {plain(why_of(report))}"]
     lines += [f"  cost   {line}" for line in costs(report, preset)]
     lines += _edits(report.edits, plain(where.partition(" ")[0]), style)
     lines += [style.bad(f"  failed {plain(each.by)}: {plain(each.why)}") for each in report.failures]
@@ -89,10 +83,21 @@ def _sizes(report: Report, style: Style) -> list[str]:
     for name, region in report.regions.items():
         kept, gone = _bar(region.after, most), _bar(max(0, region.before - region.after), most)
         bar = style.good("█" * kept) + style.dim("░" * gone) + " " * max(0, BAR - kept - gone)
-        target = f" of {region.target:,}" if region.target is not None else ""
-        sizes = f"{region.before:>9,} -> {region.after:>9,}{target}"
+        sizes = f"{region.before:>9,} -> {region.after:>9,}{_target(name, report)}"
         lines.append(f"  {plain(name):{width}} {bar} {sizes}")
     return lines
+
+
+def _target(name: str, report: Report) -> str:
+    """The target of a region, and by what it is more than its own, or the region more than its target."""
+    region = report.regions[name]
+    if region.target is None:
+        return ""
+    others = (each for each in report.regions.values() if each is not region and each.target is not None)
+    lent = sum(max(0, (each.target or 0) - each.after) for each in others) if name == "recent" else 0
+    notes = {"of it lent": lent, "borrowed": region.after - region.target if report.compacted else 0}
+    told = ", ".join(f"{tokens:,} {how}" for how, tokens in notes.items() if tokens > 0)
+    return f" of {region.target:,}" + (f" ({told})" if told else "")
 
 
 def bars(regions: Mapping[str, int], style: Style) -> list[str]:
@@ -110,34 +115,34 @@ def _bar(tokens: int, most: int) -> int:
 
 
 def costs(report: Report, preset: Preset | None) -> list[str]:
-    """What the input of the request costs without and with the compaction; nothing when no price is known."""
+    """What the input of the request costs without and with the compaction; nothing when no price is known.
+
+    The first request after one begins as the last did for `tokens_same` alone, whatever a cache has; the next ones, and
+    those of a conversation that is not compacted, begin as the ones before.
+    """
     if preset is None:
         return []
-
-    def dollars(tokens: int, price: float) -> str:
-        return f"${tokens * price / 1_000_000:.6f}"
-
     before, after = report.tokens_before, report.tokens_after
     if before == after:
-        return [f"{dollars(after, preset.input)} ({preset.model}), nothing cached"]
+        return [f"${after * preset.input / 1e6:.6f} ({preset.model}), nothing cached"]
 
-    def line(price: float, cached: str) -> str:
-        return f"{dollars(before, price)} without, {dollars(after, price)} with ({preset.model}), {cached}"
+    def line(without: float, with_: float, cached: str) -> str:
+        return f"${without / 1e6:.6f} without, ${with_ / 1e6:.6f} with ({preset.model}), {cached}"
 
-    lines = [line(preset.input, "nothing cached")]
-    if preset.cache_read < preset.input:
-        lines.append(line(preset.cache_read, "all cached"))
+    fresh, read, same = preset.input, preset.cache_read, report.tokens_same
+    lines = [line(before * fresh, after * fresh, "nothing cached")]
+    if read < fresh:
+        first = f"at first: all cached without, {same:,} tokens with"
+        lines.append(line(before * read, same * read + (after - same) * fresh, first))
+        lines.append(line(before * read, after * read, "later: all cached"))
     return lines
 
 
 def _edits(edits: Sequence[EditReport], where: str, style: Style) -> list[str]:
     if not edits:
         return ["  edits  none"]
-    groups: dict[tuple[str, str, str] | int, list[EditReport]] = {}
-    for at, edit in enumerate(edits):
-        groups.setdefault((edit.kind, edit.by, edit.why) if len(edits) > EDITS else at, []).append(edit)
     lines = [f"  edits  {len(edits)}"]
-    for group in groups.values():
+    for group in by_reason(edits):
         lines += _group(group, where, style)
     return lines
 
@@ -150,9 +155,7 @@ def _group(group: Sequence[EditReport], where: str, style: Style) -> list[str]:
     head = f"    {style.bold(plain(first.kind) + times)} by {plain(first.by)}{detail}: {plain(first.why) or 'no reason given'}"
     lines = [f"{head}, {before:,} -> {after:,}" if before or after else head]
     if positions := ranges(sorted({at for edit in group for at in edit.positions})):
-        handles = [plain(edit.handle) for edit in group if edit.handle]
-        more = f" and {len(handles) - HANDLES} more" if len(handles) > HANDLES else ""
-        lines.append(style.dim(f"      {where} messages[{positions}] {' '.join(handles[:HANDLES])}{more}"))
+        lines.append(style.dim(f"      {where} messages[{positions}] {plain(handles_of(group))}"))
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -79,10 +80,16 @@ def _place(source: str) -> str:
     return "stdin" if source == "-" else source
 
 
+def _with_options(message: str) -> str:
+    """A message with the options of commands instead of the arguments in Python that they stand for."""
+    message = re.sub(r"\bformat='([\w-]+)'", r"--format \1", message)
+    return re.sub(r"\brepair=True\b", "--repair", message)
+
+
 def told(failed: Failed, source: str) -> dict[str, Any]:
     """The record of a failure for the output; it is printed to stderr too."""
-    said = f"{named(source, failed.conversation)}: {type(failed.error).__name__}: {failed.error}"
-    warn(plain(said, MOST_SAID))
+    message = _with_options(str(failed.error))
+    warn(plain(f"{named(source, failed.conversation)}: {type(failed.error).__name__}: {message}", MOST_SAID))
     id = {"id": failed.conversation.id} if failed.conversation.has_id else {}
-    error = {"type": type(failed.error).__name__, "message": str(failed.error)}
+    error = {"type": type(failed.error).__name__, "message": message}
     return {**id, "line": failed.conversation.line, "error": error}

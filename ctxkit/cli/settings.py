@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from ctxkit.cli.formats import Formats
@@ -10,18 +11,29 @@ from ctxkit.config import Config, load
 from ctxkit.errors import ConfigError
 from ctxkit.providers import FORMATS
 
-__all__ = ["add_format", "add_input", "add_settings", "config_of", "formats_of"]
+__all__ = ["add_format", "add_input", "add_settings", "config_of", "formats_of", "input_of"]
 
 
-def add_input(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+def add_input(parser: argparse.ArgumentParser) -> None:
     """The input file."""
     parser.add_argument(
         "input",
         metavar="IN",
-        nargs="?" if optional else None,
+        nargs="?",
         help="conversations as JSON or JSON Lines, .gz too; - is stdin. Each is a list of messages or an object "
         "with `messages` and perhaps `format`, `system`, `tools`, `id`",
     )
+
+
+def input_of(args: argparse.Namespace) -> str:
+    """The input file that is named, else stdin where that is no terminal.
+
+    Raises:
+        ConfigError: none is named, and nothing is piped in.
+    """
+    if args.input is None and sys.stdin.isatty():
+        raise ConfigError("IN is missing: a file of conversations, or - for stdin")
+    return args.input or "-"
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

@@ -104,7 +104,11 @@ def _default(field: Any) -> str:
         return f"by default {steps_of(value.model_dump())}"
     if isinstance(value, set | frozenset):
         value = sorted(value)
-    return "nothing by default" if value in (None, "", (), []) else f"by default {json.dumps(value)}"
+    return "nothing by default" if value in (None, "", (), []) else f"by default {_json(value)}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _type(schema: dict[str, Any]) -> str:
@@ -114,7 +118,7 @@ def _type(schema: dict[str, Any]) -> str:
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(filter(None, map(_type, schema["anyOf"]))))
     if "enum" in schema:
-        return " or ".join(map(json.dumps, schema["enum"]))
+        return " or ".join(map(_json, schema["enum"]))
     if schema.get("type") == "array":
         return f"a list, each {_type(schema.get('items', {}))}"
     bounds = (f" {words} {schema[name]:g}" for name, words in BOUNDS.items() if name in schema)

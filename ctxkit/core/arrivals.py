@@ -42,7 +42,7 @@ def append(
     Raises:
         ProviderFormatError: an entry is malformed, or answers no call that waits; nothing is added.
     """
-    desk = _Desk(state, meter)
+    desk = _Desk(state, meter, lenient=lenient)
     for at, arrival in enumerate(arrivals, first):
         try:
             desk.add(arrival, at)
@@ -70,8 +70,9 @@ def waiting_with(
 class _Desk:
     """The next state in the making."""
 
-    def __init__(self, state: State, meter: Meter) -> None:
+    def __init__(self, state: State, meter: Meter, *, lenient: bool) -> None:
         self._before = state
+        self._lenient = lenient
         self._meter = meter
         self._provider = meter.provider
         self._items = list(state.items)
@@ -226,11 +227,8 @@ class _Desk:
         return f"{self._provider.field}[{self._at}]"
 
     def _error(self, message: str) -> ProviderFormatError:
-        return ProviderFormatError(
-            f"{message} (with repair=True it is mended, and the mending reported)",
-            format=self._provider.name,
-            path=self._path,
-        )
+        hint = "" if self._lenient else " (with repair=True it is mended, and the mending reported)"
+        return ProviderFormatError(f"{message}{hint}", format=self._provider.name, path=self._path)
 
     def _add_result_of_lost(self, arrival: Arrival, shape: Shape) -> None:
         """Keep a result whose call was dropped: as a note, before a step that is still open."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from string import digits
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from ctxkit.errors import ConfigError
 
-__all__ = ["REGIONS", "Budget", "Region"]
+__all__ = ["REGIONS", "Budget", "Region", "wrong_region"]
 
 REGIONS = ("system", "profile", "summary", "recent", "tool_results")
 """The built-in regions, in the order in which they stand in reports."""
@@ -35,7 +35,7 @@ class Region(BaseModel):
 
     Attributes:
         max: its target: tokens (an integer) or a share of the window (0 < max <= 1, as a float).
-        min: tokens of its newest items that no strategy touches.
+        min: tokens of its newest items that no strategy touches, as long as the request fits with them.
         priority: `drop-oldest` takes what is in a region below 0 before anything else.
     """
 
@@ -67,6 +67,14 @@ def _table(region: Any) -> Any:
             return dict(region)
         case _:
             return region
+
+
+def wrong_region(name: str) -> str:
+    """What is wrong with the name of a region: it is blank, or a slip in that of a built-in one, and nothing would ever be
+    in such a region. "" when nothing is."""
+    if not name.strip():
+        return "a region needs a name"
+    return SLIP.format(meant) if (meant := _meant(name)) else ""
 
 
 def _meant(name: str) -> str:
@@ -147,30 +155,34 @@ class Budget(BaseModel):
     @field_validator("regions")
     @classmethod
     def _no_slips(cls, regions: dict[str, Region]) -> dict[str, Region]:
-        if any(not name.strip() for name in regions):
-            raise ValueError("a region needs a name")
-        slips = {name: meant for name in regions if (meant := _meant(name))}
-        if slips:
+        wrong = {name: said for name in regions if (said := wrong_region(name))}
+        if wrong:
             from ctxkit.config_error import together
 
-            raise together(ConfigError(SLIP.format(meant), path=name) for name, meant in slips.items())
+            raise together(ConfigError(said, path=name.strip() and name) for name, said in wrong.items())
         return regions
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.reply >= self.window:
             raise ValueError(f"reply ({self.reply}) must be smaller than window ({self.window})")
+        if wrong := "; ".join(self._contradictions()):
+            raise ValueError(wrong)
+        return self
+
+    def _contradictions(self) -> Iterator[str]:
+        """What in it cannot be right beside what else is in it, `limit` taken for granted."""
         minimums = sum(region.min for region in self.regions.values())
         if minimums > self.limit:
-            raise ValueError(f"the minimums of the regions add up to {minimums}, more than {self.limit}")
+            yield f"the minimums of the regions add up to {minimums}, more than {self.limit}"
         for name, region in self.regions.items():
             if region.min > region.cap(self.window):
-                raise ValueError(f"region {name!r}: min ({region.min}) is above max ({region.max})")
-        if self.compact_at is not None and self.compact_at > self.limit:
-            raise ValueError(f"compact_at ({self.compact_at}) is above window less reply ({self.limit})")
-        if self.aim_for is not None and self.aim_for > self.start:
-            raise ValueError(f"aim_for ({self.aim_for}) is above where compaction starts ({self.start})")
-        return self
+                yield f"region {name!r}: min ({region.min}) is above max ({region.max})"
+        start = min(self.start, self.limit)
+        if self.start > start:
+            yield f"compact_at ({self.start}) is above window less reply ({self.limit})"
+        if self.aim_for is not None and self.aim_for > start:
+            yield f"aim_for ({self.aim_for}) is above where compaction starts ({start})"
 
     @classmethod
     def for_model(

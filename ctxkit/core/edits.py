@@ -187,8 +187,15 @@ def malformed(edit: object) -> str:
             hint = (
                 "; units are ids in a tuple: tuple(unit.id for unit in ...)" if each.name == "units" else ""
             )
-            return f"{name}.{each.name} cannot be {value!r:.60}{hint}"
+            return f"{name}.{each.name} cannot be {_brief(value)}{hint}"
     return ""
+
+
+def _brief(value: object) -> str:
+    """A value for a message; of a tuple of objects what they are, since all that they hold is long and says little."""
+    if isinstance(value, tuple) and value and not isinstance(value[0], int | str):
+        return f"a tuple of {type(value[0]).__name__}"
+    return f"{value!r:.60}"
 
 
 def _is_text(value: object) -> bool:

@@ -28,8 +28,8 @@ __all__ = [
     "facts_text",
     "frames_of",
     "is_rule",
+    "made_once",
     "taken_back",
-    "text_of",
     "unfit_field",
     "unnumbered",
     "unused_number",
@@ -238,7 +238,7 @@ def displaced(active: Mapping[tuple[str, str], Fact], fact: Fact) -> Fact | None
     return replace(held, key=f"{unused_number(fact.name, active)}. {held.key}", turn=fact.turn)
 
 
-def text_of(facts: Sequence[Fact], name: str, make: Callable[[Iterable[Fact]], str]) -> str:
+def made_once(facts: Sequence[Fact], name: str, make: Callable[[Iterable[Fact]], str]) -> str:
     """The text that `make` makes of the facts in force; made once of the `facts` of a state, under its name."""
     settled = _settled(facts)
     if name not in settled.texts:

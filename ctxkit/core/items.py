@@ -202,6 +202,11 @@ class Item:
         return wordless and self.region == "summary" and not self.synthetic
 
     @property
+    def marks_gap(self) -> bool:
+        """Whether it is a stand-in or a summary: it stands for what was left out there."""
+        return self.made in ("gap", "summary")
+
+    @property
     def in_front(self) -> bool:
         """Whether it belongs to what stands before all turns and never shrinks: system text and facts."""
         return self.region in ("system", "profile") or self.made == "ledger"

@@ -25,7 +25,7 @@ class OpenCalls:
 
     def __init__(self, calls: Iterable[OpenCall]) -> None:
         self._calls: dict[int, OpenCall] = {}
-        self._by_id: dict[str, list[int]] = {}
+        self._by_id: dict[tuple[bool, str], _Steps] = {}
         self._alike: dict[tuple[bool, bool, str], _Steps] = {}
         self._count = 0
         for call in calls:
@@ -35,19 +35,18 @@ class OpenCalls:
         return iter(self._calls.values())
 
     def add(self, call: OpenCall) -> int:
-        """One more, the newest; its key."""
+        """One more, the newest; its key, which counts all that were ever added."""
         key = self._count
         self._put(key, call)
         self._count += 1
         return key
 
     def _put(self, key: int, call: OpenCall) -> None:
-        id = call.call.id
+        id, closed = call.call.id, bool(call.closed)
         self._calls[key] = call
         if id is not None:
-            self._by_id.setdefault(id, []).append(key)
-        alike = (bool(call.closed), id is not None, call.call.name)
-        self._alike.setdefault(alike, _Steps()).add(call.unit, key)
+            self._by_id.setdefault((closed, id), _Steps()).add(call.unit, key)
+        self._alike.setdefault((closed, id is not None, call.call.name), _Steps()).add(call.unit, key)
 
     def put_back(self, taken: Mapping[int, OpenCall]) -> None:
         """Calls by the keys that they had are open again, each in its place."""
@@ -59,10 +58,16 @@ class OpenCalls:
     def find(self, result: Result) -> int | None:
         """The key of the call that a result answers: of the newest step that has one, its first. One that was given up
         is meant only where no other is."""
-        if result.id is not None and (keys := self._by_id.get(result.id)):
-            return next((key for key in reversed(keys) if not self._calls[key].closed), keys[-1])
-        found = self._named(result, closed=False)
-        return found if found is not None else self._named(result, closed=True)
+        for way in (self._with_id, self._named):
+            for closed in (False, True):
+                if (key := way(result, closed=closed)) is not None:
+                    return key
+        return None
+
+    def _with_id(self, result: Result, *, closed: bool) -> int | None:
+        """By the id: the first of the newest step that has any."""
+        steps = None if result.id is None else self._by_id.get((closed, result.id))
+        return None if steps is None else steps.first_of_newest(self._calls)
 
     def _named(self, result: Result, *, closed: bool) -> int | None:
         """By the name, where one of the two has no id: the first of the newest step that has any."""
@@ -82,20 +87,25 @@ class OpenCalls:
 
     def pop(self, key: int) -> OpenCall:
         """The call with a key, no longer open."""
-        call = self._calls.pop(key)
-        if call.call.id is not None:
-            self._by_id[call.call.id].remove(key)
-        return call
+        return self._calls.pop(key)
 
-    def take(self, result: Result) -> OpenCall | None:
-        """The call that a result answers, no longer open; None when none waits for it."""
+    def take(self, result: Result) -> int | None:
+        """The key of the call that a result answers, no longer open; None when none waits for it."""
         key = self.find(result)
-        return None if key is None else self.pop(key)
+        if key is not None:
+            self.pop(key)
+        return key
 
-    def take_all(self, results: Sequence[Result]) -> None:
-        """The calls that the results of one entry answer are no longer open."""
+    def take_all(self, results: Sequence[Result]) -> list[int | None]:
+        """The same for each of the results of one entry."""
+        taken: list[int | None] = [None] * len(results)
         for at in ids_first(results):
-            self.take(results[at])
+            taken[at] = self.take(results[at])
+        return taken
+
+    def left(self) -> list[tuple[int, OpenCall]]:
+        """The calls that still wait, with their keys."""
+        return list(self._calls.items())
 
 
 class _Steps:
@@ -139,22 +149,17 @@ class Awaited(Generic[Kept]):
     def take(self, result: Part) -> Kept | None:
         """What was kept of the call that a result answers, which waits no longer; None when none waits for it."""
         self._results += 1
-        key = self._open.find(Result(result.call, result.name))
-        if key is None:
-            return None
-        self._open.pop(key)
-        return self._kept.pop(key)
+        key = self._open.take(Result(result.call, result.name))
+        return None if key is None else self._kept.pop(key)
 
 
 def named(calls: Sequence[OpenCall], name: str) -> int | None:
-    """Where the open call stands that an id or the name of a tool means, of those that were not given up: the newest
-    with that id, or the first with that name of the newest step that has one. None when there is none."""
+    """Where the open call stands that an id or the name of a tool means, of those that were not given up: the first with
+    that id, or else with that name, of the newest step that has one. None when there is none."""
     waiting = [(at, each) for at, each in enumerate(calls) if not each.closed]
     by_id = [at for at, each in waiting if each.call.id == name]
-    if by_id:
-        return by_id[-1]
-    by_name = [at for at, each in waiting if each.call.name == name]
-    return next((at for at in by_name if calls[at].unit == calls[by_name[-1]].unit), None)
+    meant = by_id or [at for at, each in waiting if each.call.name == name]
+    return next((at for at in meant if calls[at].unit == calls[meant[-1]].unit), None)
 
 
 def _same_name(one: str, other: str) -> bool:

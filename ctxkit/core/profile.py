@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Literal
 
-from ctxkit.core.facts import Fact, Speaker, active_facts, facts_of, facts_text, is_rule, text_of
+from ctxkit.core.facts import Fact, Speaker, active_facts, facts_of, facts_text, is_rule, made_once
 from ctxkit.core.items import Item, PartKind, Role
 from ctxkit.core.marks import is_marked, marked, unmarked
 from ctxkit.core.state import Meter, State, ledger_of, open_tail, opens_turn
@@ -39,7 +39,7 @@ def fold_facts(state: State, meter: Meter) -> State:
         return state
     front: list[Item] = []
     for made in FRONT:
-        text = text_of(state.facts, made, lambda facts, made=made: _front(facts, made))  # type: ignore[misc]
+        text = made_once(state.facts, made, lambda facts, made=made: _front(facts, made))  # type: ignore[misc]
         held = next((item for item in state.items if item.made == made), None)
         if text and held is not None and _says(held, text, meter):
             front.append(held)
@@ -124,8 +124,10 @@ def without_facts(state: State, is_popped: Callable[[int], bool], meter: Meter) 
 
 def _reasons(state: State, meter: Meter) -> bool:
     """Whether the current turn has reasoning that words of a user in between would part from what it belongs to."""
-    current = (item for item in state.items if item.turn == state.turn and not item.synthetic)
-    return any(part.kind is PartKind.REASONING for item in current for part in meter.read(item.raw)[1])
+    current = [item for item in state.items if item.turn == state.turn and not item.synthetic]
+    return any(item.shape.role is Role.REASONING for item in current) or any(
+        part.kind is PartKind.REASONING for item in current for part in meter.read(item.raw)[1]
+    )
 
 
 def _with(state: State, items: Sequence[Item]) -> State:

@@ -119,6 +119,14 @@ class Provider(Protocol):
         """`text` as a user-side message of its own, without id, name or other extras."""
         ...
 
+    def arranged(self, entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int, Entry]]:
+        """The entries of a request as they go out, each with its index in `entries`.
+
+        Where `marks` says so, the entry is a stand-in for what was left out before the entry behind it: it moves, or is said
+        by the model, where the format takes it no other way. All others are the same objects in the same order.
+        """
+        ...
+
     def answer(self, entries: Sequence[Entry], call: Call, text: str) -> list[Entry]:
         """The entries of one unit with a made-up result `text` for its unanswered `call`, where the format wants
         it: one entry more, or one entry changed. Other entries are the same objects."""

@@ -219,8 +219,19 @@ def _stood_for(state: State) -> list[OpenCall]:
 def wire(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:
     """What a provider is sent: the raw entries in order (not copies), and the id of the item that each is.
 
-    A call without result that something follows gets a marked stand-in result, whose id is that of its unit.
+    A call without result that something follows gets a marked stand-in result, whose id is that of its unit. What stands
+    for left out entries stands where the format takes it.
     """
+    entries, ids = _answered(state, provider)
+    marks = {item.id for item in state.items if item.marks_gap}
+    if not marks:
+        return entries, ids
+    arranged = provider.arranged(entries, [id in marks for id in ids])
+    return [entry for _, entry in arranged], [ids[at] for at, _ in arranged]
+
+
+def _answered(state: State, provider: Provider) -> tuple[list[Entry], list[int]]:
+    """The entries in the order of the items, with results for calls that wait or were closed; and their ids."""
     calls = _stood_for(state)
     if not calls:
         return [item.raw for item in state.items], [item.id for item in state.items]

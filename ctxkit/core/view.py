@@ -101,29 +101,41 @@ class View:
 
     def free(self) -> tuple[Unit, ...]:
         """Units that may be left out, oldest first; under `within`, those with an item in its region."""
+        return tuple(unit for unit in self._free_but_for_min if not self._keeps(unit))
+
+    def kept_for_min(self) -> tuple[Unit, ...]:
+        """Units that would be free, but for an item that a region's `min` keeps, oldest first."""
+        return tuple(unit for unit in self._free_but_for_min if self._keeps(unit))
+
+    @cached_property
+    def _free_but_for_min(self) -> tuple[Unit, ...]:
         newest = newest_unit(self.state)
         return tuple(
             unit
             for unit in self.units
             if unit.id not in self.fixed
             and unit.id != newest
+            and unit.id not in self.leaders
             and not unit.is_stand_in
-            and unit.id not in self._set_aside
             and (not self.scope or any(item.region == self.scope for item in unit.items))
         )
 
     @cached_property
     def _set_aside(self) -> frozenset[int]:
-        """Units with the newest items of each region that has a `min`, up to that many tokens."""
+        """The newest items of each region that has a `min`, up to that many tokens."""
         left = {name: region.min for name, region in self.budget.regions.items() if region.min}
-        units = set()
+        items = set()
         for item in reversed(self.state.items if left else ()):
             if 0 < item.tokens <= left.get(item.region, 0):
                 left[item.region] -= item.tokens
-                units.add(item.unit)
+                items.add(item.id)
             elif item.region in left:
                 left[item.region] = 0
-        return frozenset(units)
+        return frozenset(items)
+
+    def _keeps(self, unit: Unit) -> bool:
+        """Whether a region's `min` keeps an item of a unit."""
+        return bool(self._set_aside) and any(item.id in self._set_aside for item in unit.items)
 
     def changeable(self) -> tuple[Item, ...]:
         """Items that may be shortened, oldest first; under `within`, those of its region."""
@@ -131,7 +143,7 @@ class View:
             item
             for item in self.state.items
             if item.unit not in self.fixed
-            and item.unit not in self._set_aside
+            and item.id not in self._set_aside
             and not item.synthetic
             and (not self.scope or item.region == self.scope)
         )
@@ -139,19 +151,21 @@ class View:
     @cached_property
     def shrinkable(self) -> int:
         """Tokens of all that is free or changeable."""
-        return sum(item.tokens for item in self._reducible)
+        return sum(item.tokens for item in self.reducible)
 
     @cached_property
-    def _reducible(self) -> Sequence[Item]:
+    def reducible(self) -> Sequence[Item]:
+        """The items that may be left out or shortened."""
         items = {item.id: item for unit in self.free() for item in unit.items}
         return tuple((items | {item.id: item for item in self.changeable()}).values())
 
     @cached_property
     def tool_loop(self) -> tuple[Unit, ...]:
-        """The steps with calls of the current turn, behind the last words of a user."""
+        """The steps with calls of the current turn, behind the last words of a user; what marks a gap is none."""
         steps: list[Unit] = []
         for unit in reversed(self.units):
-            if unit.turn != self.current_turn or unit.items[0].shape.role is Role.USER:
+            says = unit.items[0].shape.role is Role.USER and not unit.items[0].marks_gap
+            if unit.turn != self.current_turn or says:
                 break
             if any(item.shape.calls for item in unit.items):
                 steps.append(unit)
@@ -203,9 +217,9 @@ class View:
 
     @cached_property
     def regions(self) -> Mapping[str, int]:
-        """Tokens by region, facts that are not written yet included; system text beside the list is in "system", the
-        tool schemas are "tools"."""
-        sizes = dict(self._written.ledger)
+        """Tokens by region, facts that are not written yet included, unless the request is larger without: what was taken
+        back is told until they are written. System text beside the list is in "system", the tool schemas are "tools"."""
+        sizes = dict(max((self.state, self._written), key=lambda state: sum(state.ledger.values())).ledger)
         sizes["system"] = sizes.get("system", 0) + self.state.system_tokens
         if self.state.open:
             pending = pending_tokens(self.state, self.setting.meter)
@@ -247,8 +261,8 @@ class View:
 
     @cached_property
     def _held(self) -> int:
-        newest = newest_unit(self.state)
-        held = sum(i.tokens for i in self.state.items if i.unit in self.fixed or i.unit == newest)
+        stays = {*self.fixed, *self.leaders, newest_unit(self.state)}
+        held = sum(item.tokens for item in self.state.items if item.unit in stays)
         return held + self.state.system_tokens + self.state.tools_tokens
 
     def room_for_pins(self, share: float, by: str) -> int:
@@ -300,7 +314,7 @@ class View:
 
     @cached_property
     def _targets(self) -> Targets:
-        return self.targets(self._reducible if self.budget.regions else ())
+        return self.targets(self.reducible if self.budget.regions else ())
 
     def targets(self, items: Iterable[Item]) -> Targets:
         """What has to go, for who can take these items and no others."""
@@ -332,7 +346,9 @@ class View:
         state, applied, named = apply(self.state, plan, self.setting)
         new = replace(self, state=state, applied=(*self.applied, *applied), named={**self.named, **named})
         reasons = [*self._touched(new), *self._grown(new, plan), *self.newly_refused(new)]
-        if self.thinks_first and new.tool_loop and not new.thinks_first:
+        if any(
+            _begins_worse(loop, then) for loop, then in zip(self._tool_loops, new._tool_loops, strict=True)
+        ):
             reasons.append("the tool loop began with thinking, and would begin without (A16)")
         if reasons:
             raise PlanRejected(reasons)
@@ -340,33 +356,59 @@ class View:
             self._tried[id(stages[0])] = (stages[0], new)
         return new
 
+    @cached_property
+    def _tool_loops(self) -> tuple[tuple[Unit, ...], ...]:
+        """The tool loop, and what of it stands behind the last words beside results, which may begin a turn, too; where
+        the format minds what they begin with (wire rule A16), else none."""
+        loop = self.tool_loop if self.setting.meter.provider.thinks_first else ()
+        spoken = (at for at, unit in enumerate(loop, 1) if any(item.shape.words for item in unit.items))
+        return loop, loop[max(spoken, default=0) :]
+
+    @cached_property
+    def _thinking_loops(self) -> tuple[tuple[Unit, ...], ...]:
+        """Those of the tool loops that began with thinking, and have to go on doing so."""
+        return tuple(loop for loop in self._tool_loops if loop and loop[0].thinks)
+
     @property
     def thinks_first(self) -> bool:
         """Whether the tool loop begins with reasoning and has to go on doing so (wire rule A16)."""
-        return self.setting.meter.provider.thinks_first and any(unit.thinks for unit in self.tool_loop[:1])
-
-    def cut(self, units: Sequence[Unit], least: int) -> int:
-        """How many of these units, in wire order, may go: so many at least, or else the most below.
-
-        Where a tool loop that began with thinking goes on behind the last of them, it has to go on with thinking (wire
-        rule A16).
-        """
-        more, fewer = range(max(least, 1), len(units) + 1), range(min(least - 1, len(units)), 0, -1)
-        return next((end for end in (*more, *fewer) if units[end - 1].id not in self._led), 0)
+        return bool(self._thinking_loops)
 
     @cached_property
-    def _led(self) -> frozenset[int]:
-        """The units of the current turn behind which the tool loop would go on without thinking."""
-        if not self.thinks_first:
-            return frozenset()
-        loop = {unit.id for unit in self.tool_loop}
-        led, goes_on = set[int](), True
-        for unit in reversed(self.units):
-            if unit.turn == self.current_turn and not goes_on:
-                led.add(unit.id)
-            if unit.id in loop:
-                goes_on = unit.thinks
+    def leaders(self) -> frozenset[int]:
+        """The steps without which a tool loop could not begin with thinking any more, where it has to: of each the last
+        one that thinks of those up to the first that stays anyway."""
+        newest, led = newest_unit(self.state), set[int]()
+        for loop in self._thinking_loops:
+            stay = (
+                at
+                for at, step in enumerate(loop)
+                if step.id in self.fixed or step.id == newest or self._keeps(step)
+            )
+            up_to = loop[: next(stay, len(loop)) + 1]
+            led.add(next(step.id for step in reversed(up_to) if step.thinks))
         return frozenset(led)
+
+    def cut(self, units: Sequence[Unit], least: int) -> int:
+        """How many of these units, in wire order, may go: so many at least, or else the most below; see `ends`."""
+        ends = self.ends(units)
+        return next((end for end in ends if end >= max(least, 1)), ends[-1] if ends else 0)
+
+    def ends(self, units: Sequence[Unit]) -> list[int]:
+        """How many of these units, in wire order, may go from the first on, all such numbers above 0: what stays of a
+        tool loop that began with thinking has to begin with thinking (wire rule A16)."""
+        ends = set(range(1, len(units) + 1))
+        places = {unit.id: at for at, unit in enumerate(units)} if self.thinks_first else {}
+        for loop in self._thinking_loops:
+            gone = 0
+            for step in loop:
+                stays = places.get(step.id, len(units))
+                if not step.thinks:
+                    ends.difference_update(range(gone, stays + 1))
+                gone = stays + 1
+                if step.id not in places:
+                    break
+        return sorted(ends)
 
     def within(self, scope: str) -> View:
         """The same view narrowed to one region, "" for all."""
@@ -424,6 +466,11 @@ class View:
         entries, ids = wire(self.state, provider)
         found = provider.violations(entries, system=self.state.system)
         return {(each.rule, ids[each.index] if each.index >= 0 else None): each for each in found}
+
+
+def _begins_worse(loop: Sequence[Unit], then: Sequence[Unit]) -> bool:
+    """Whether a tool loop began with thinking, and goes on without."""
+    return bool(loop and then) and loop[0].thinks and not then[0].thinks
 
 
 def _stripped(item: Item, now: Item | None, applied: Sequence[Applied]) -> bool:

@@ -18,7 +18,7 @@ from ctxkit.evaluation.settings import Setting
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["Failure", "run", "scored"]
+__all__ = ["Unscored", "run", "scored"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,21 +28,21 @@ IN_FLIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Unscored:
     """Why a conversation has no score: the error's type and what it says."""
 
     type: str
     message: str
 
     @classmethod
-    def of(cls, error: CtxkitError) -> Failure:
+    def of(cls, error: CtxkitError) -> Unscored:
         """The error in a form that can be sent between processes."""
         return cls(type(error).__name__, str(error))
 
 
 def run(
-    transcripts: Iterable[Transcript | Failure], settings: Sequence[Setting], *, jobs: int = 1
-) -> Iterator[list[Score | Failure]]:
+    transcripts: Iterable[Transcript | Unscored], settings: Sequence[Setting], *, jobs: int = 1
+) -> Iterator[list[Score | Unscored]]:
     """What each conversation came to in each setting, in the order of the conversations.
 
     Args:
@@ -56,33 +56,33 @@ def run(
     return _in_processes(work, transcripts, jobs)
 
 
-def scored(transcript: Transcript | Failure, settings: Sequence[Setting]) -> list[Score | Failure]:
+def scored(transcript: Transcript | Unscored, settings: Sequence[Setting]) -> list[Score | Unscored]:
     """What one conversation came to in each setting."""
-    if isinstance(transcript, Failure):
+    if isinstance(transcript, Unscored):
         return [transcript] * len(settings)
-    read: dict[str | None, tuple[Recording, Mentions] | Failure] = {}
-    outcomes: list[Score | Failure] = []
+    read: dict[str | None, tuple[Recording, Mentions] | Unscored] = {}
+    outcomes: list[Score | Unscored] = []
     for setting in settings:
         if setting.model not in read:
             read[setting.model] = _read(transcript, setting.model)
         found = read[setting.model]
-        outcomes.append(found if isinstance(found, Failure) else _scored(*found, setting))
+        outcomes.append(found if isinstance(found, Unscored) else _scored(*found, setting))
     return outcomes
 
 
-def _read(transcript: Transcript, model: str | None) -> tuple[Recording, Mentions] | Failure:
+def _read(transcript: Transcript, model: str | None) -> tuple[Recording, Mentions] | Unscored:
     try:
         recording = Recording(transcript, model=model)
     except CtxkitError as error:
-        return Failure.of(error)
+        return Unscored.of(error)
     return recording, Mentions(recording)
 
 
-def _scored(recording: Recording, mentions: Mentions, setting: Setting) -> Score | Failure:
+def _scored(recording: Recording, mentions: Mentions, setting: Setting) -> Score | Unscored:
     try:
         return score_of(replay(recording, setting, mentions=mentions))
     except CtxkitError as error:
-        return Failure.of(error)
+        return Unscored.of(error)
 
 
 def _in_processes(work: Callable[[T], R], tasks: Iterable[T], jobs: int) -> Iterator[R]:

@@ -9,7 +9,7 @@ from typing import Any
 from ctxkit.evaluation.lost import Loss
 from ctxkit.evaluation.metrics import METRICS, metrics, milliseconds_per_turn
 from ctxkit.evaluation.prices import Prices
-from ctxkit.evaluation.runs import Failure
+from ctxkit.evaluation.runs import Unscored
 from ctxkit.evaluation.scores import Score
 from ctxkit.evaluation.settings import Setting
 from ctxkit.evaluation.values import one_spaced
@@ -48,7 +48,7 @@ class Failed:
     file: str
     line: int
     id: str | None
-    failure: Failure
+    failure: Unscored
     settings: tuple[str, ...] = ()
 
 
@@ -68,12 +68,12 @@ class Evaluation:
     scores: dict[tuple[int, str], Score] = field(default_factory=dict)
     failures: list[Failed] = field(default_factory=list)
 
-    def add(self, file: str, line: int, id: str | None, outcomes: Sequence[Score | Failure]) -> list[Failed]:
+    def add(self, file: str, line: int, id: str | None, outcomes: Sequence[Score | Unscored]) -> list[Failed]:
         """Take in what a conversation came to in each setting; those failures that are new."""
-        why: dict[Failure, list[str]] = {}
+        why: dict[Unscored, list[str]] = {}
         where = f"{file}:{line}" if id is None else f"{file}:{line} {id}"
         for at, outcome in enumerate(outcomes):
-            if isinstance(outcome, Failure):
+            if isinstance(outcome, Unscored):
                 setting = self.settings[at]
                 why.setdefault(outcome, []).append(f"{setting.name} at {setting.size}")
             else:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from ctxkit.core.facts import Fact, Speaker
+from ctxkit.keyfacts.lines import fenced
 from ctxkit.keyfacts.passages import LONGEST_WHOLE, is_stub, passages
 from ctxkit.keyfacts.statements import Statement, statements_in
 from ctxkit.keyfacts.words import Duty, denies, duties, duty, has_duty, lists_nothing, prefers
-from ctxkit.literals import word_set, words_of
+from ctxkit.literals import as_json, word_set, words_of
 from ctxkit.summaries.cues import asks, binds, decides
-from ctxkit.summaries.prose import LONGEST, sentences
+from ctxkit.summaries.prose import LONGEST, is_prose, sentences
 from ctxkit.summaries.specifics import Kind, Specific, carried, identifies
 
 __all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
@@ -42,6 +43,9 @@ MOST_RULES = 64
 MOST_OVERLONG = 8
 """Pieces of texts without punctuation that are looked at for words of duty."""
 
+MOST_FENCED = 8
+"""Lines of fenced code in one message that are taken for what is vital."""
+
 MOST_OUTSIDE = 8
 """Identifiers of one text that are taken though no sentence holds them."""
 
@@ -64,19 +68,13 @@ _EXACT = frozenset(
 """Kinds that are the same wherever they stand; dates and amounts say nothing without their sentence."""
 
 
-_EMPHASIS = re.compile(
-    r"(?<![A-Za-z0-9])[_*~]{1,3}|[_*~]{1,3}(?![A-Za-z0-9])|</?(?:b|i|u|em|strong|mark)>", re.IGNORECASE
-)
-_LINE_END = re.compile(r"\n[ \t>]{0,16}")
-
-
 def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
     """What a user's text says that must be kept: whole sentences, with the lists that they introduce, verbatim.
 
     Args:
         own: more words that make a sentence one of them; beginnings of words.
     """
-    if not has_duty(_plain(text), own):
+    if not has_duty(text, own):
         return []
     bound: dict[str, Found] = {}
     for found in chain(_bound(text, own), _overlong(text, own)):
@@ -93,25 +91,31 @@ def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:
 def _bound(text: str, own: tuple[str, ...]) -> Iterator[Found]:
     """The sentences that bind, with what they lean on and with their lists; what stands in the list of one is not told by
     itself. "I am allergic to these" may be about more than the sentence before."""
-    for found in passages(text, lambda sentence: duty(_plain(sentence), own) is not Duty.NONE):
+    told: set[str] = set()
+    for found in passages(text, lambda sentence: duty(sentence, own) is not Duty.NONE):
         sentence, whole = found.sentence, found.whole
-        level = duty(_plain(sentence), own)
+        level = duty(sentence, own)
         if whole != sentence:
-            level = max(level, duty(_plain(whole), own))
+            level = max(level, duty(whole, own))
         partial = found.is_cut or is_stub(whole) or (found.may_lack and level is Duty.VITAL)
-        partial = partial or (whole.endswith(sentence) and lists_nothing(_plain(sentence)))
+        partial = partial or (whole.endswith(sentence) and lists_nothing(sentence))
         yield _rule(whole, level, partial=partial, denied=denies(whole[whole.index(sentence) :]))
-
-
-def _plain(text: str) -> str:
-    """A text whose words are found though they are emphasized, or go over the end of a quoted line."""
-    return _LINE_END.sub(" ", _EMPHASIS.sub(" ", text))
+        told.update(line.strip() for line in whole.splitlines())
+    yield from _fenced((line for line in fenced(text) if line not in told), own)
 
 
 def _rule(sentence: str, level: Duty, *, partial: bool, denied: bool) -> Found:
     priority = VITAL if level is Duty.VITAL else RULE
     fact = Fact("rule", sentence, must_keep=True, priority=priority, denied=denied)
     return Found(fact, partial=partial)
+
+
+def _fenced(lines: Iterable[str], own: tuple[str, ...]) -> Iterator[Found]:
+    """What is vital in fenced code, where people paste what is none: lines of words, or of data; more may stand around
+    each."""
+    said = (line for line in dict.fromkeys(lines) if is_prose(line) or as_json(line) is not None)
+    for line in islice((each for each in said if duty(each, own) is Duty.VITAL), MOST_FENCED):
+        yield _rule(line, Duty.VITAL, partial=True, denied=denies(line))
 
 
 def _overlong(text: str, own: tuple[str, ...]) -> Iterator[Found]:
@@ -151,9 +155,9 @@ def stated_in(
     if said_by == "assistant" and not specific:
         return []
     found: list[Found] = []
-    bound = said_by == "user" and has_duty(_plain(text), own)
+    bound = said_by == "user" and has_duty(text, own)
     for sentence in sentences(text):
-        if not (bound and duty(_plain(sentence), own)):
+        if not (bound and duty(sentence, own)):
             found += find(sentence, specific=specific)
     if said_by == "user" and specific:
         found += islice(_outside_sentences(text), MOST_OUTSIDE)

@@ -14,6 +14,7 @@ from ctxkit.core.facts import (
     Fact,
     active_facts,
     frames_of,
+    is_rule,
     taken_back,
     unnumbered,
     unused_number,
@@ -21,7 +22,7 @@ from ctxkit.core.facts import (
 from ctxkit.keyfacts.finding import VITAL, Found
 from ctxkit.keyfacts.room import Room
 
-__all__ = ["Ledger", "Settled"]
+__all__ = ["Ledger", "Settled", "is_users"]
 
 RULES_SHARE = 0.75
 """Of the cap: what musts and prohibitions may take; what is vital (allergies, the user's own words) may take all of
@@ -30,8 +31,15 @@ it."""
 MESSAGE_SHARE = 0.5
 """Of that share: what the musts and prohibitions of a single message may take, so that none fills it alone."""
 
+OTHERS_SHARE = 0.25
+"""Of the cap: what must be kept of what others than users said may take, promises of an agent that a plugin found."""
+
 LONGEST_SHARE = 0.25
 """Of the cap: the longest fact that does not have to be kept."""
+
+CROWD = 4
+"""Facts under one key that rank as high as their priority; as many more rank one lower each, so that what is said
+again and again of other things pushes out nothing that is said once."""
 
 LINE = 3
 """Tokens of a line beside its text: its end, and the number before its key."""
@@ -85,34 +93,39 @@ class Ledger:
         return self._cost(fact for fact in self._held() if fact.must_keep)
 
     def bind(self, found: Iterable[Found], most: int) -> Settled:
-        """Settle what must be kept. Nothing of it is ever evicted: who comes first stays, and what is said twice is
-        kept once, in the words that came first. What has no room is left, for others to keep in place.
+        """Settle what must be kept. Nothing of it is ever evicted: who comes first stays, users before all others, and
+        what is said twice is kept once, in the words that came first. What has no room is left, for others to keep in
+        place.
 
         Args:
             most: tokens up to which what must be kept may grow, whatever the cap.
         """
         remembered: list[Fact] = []
         left: list[Fact] = []
-        taken = self.bound_tokens
+        taken, of_others = self.bound_tokens, 0
         of_message: Counter[tuple[int, ...]] = Counter()
         for held in (fact for fact in self._held() if fact.must_keep):
             of_message[held.source] += self._cost([held])
-        for fact in map(self._named, self._fresh(found)):
-            share = self._cap * (1 if fact.priority >= VITAL else RULES_SHARE)
-            of_one = share * (1 if fact.priority >= VITAL else MESSAGE_SHARE)
+            of_others += 0 if is_users(held) else self._cost([held])
+        for fact in map(self._named, self._fresh(sorted(found, key=lambda each: not is_users(each.fact)))):
+            vital = is_users(fact) and fact.priority >= VITAL
+            share = self._cap * (1 if vital else RULES_SHARE)
+            of_one = share * (1 if vital else MESSAGE_SHARE)
             cost = self._cost([fact])
-            if taken + cost <= min(share, most) and of_message[fact.source] + cost <= of_one:
+            fits = taken + cost <= min(share, most) and of_message[fact.source] + cost <= of_one
+            if fits and (is_users(fact) or of_others + cost <= self._cap * OTHERS_SHARE):
                 self._keep(fact)
                 remembered.append(fact)
                 taken += cost
                 of_message[fact.source] += cost
+                of_others += 0 if is_users(fact) else cost
             else:
                 left.append(fact)
         return Settled(tuple(remembered), left=tuple(left))
 
     def settle(self, found: Iterable[Found], room: Room, used: Callable[[Fact], bool]) -> Settled:
         """Settle all others: those of higher priority are kept before lower ones, of these what newer steps used, of
-        these the one said last; what does not fit beside them is stepped over.
+        these the one said last, a few under each key; what does not fit beside them is stepped over.
 
         Args:
             room: how far all facts together may grow, and how far they have to shrink.
@@ -124,10 +137,7 @@ class Ledger:
         values = [fact.value for fact in self._held() if fact.must_keep]
         kept: set[tuple[str, str]] = set()
         frames: Counter[str] = Counter()
-        ranked = sorted(
-            {**before, **fresh}.values(), key=lambda fact: self._rank(fact, used(fact)), reverse=True
-        )
-        for fact in ranked:
+        for fact in self._ranked({**before, **fresh}.values(), used):
             cost = self._cost_among(fact, frames)
             if fact.name not in before and _contained(fact, values):
                 del fresh[fact.name]
@@ -192,6 +202,17 @@ class Ledger:
                     replace(fact, key=held.key, priority=max(fact.priority, held.priority)), single=True
                 )
 
+    def _ranked(self, facts: Iterable[Fact], used: Callable[[Fact], bool]) -> list[Fact]:
+        """Facts in the order in which they are kept."""
+        ranked = sorted(facts, key=lambda fact: self._rank(fact, used(fact)), reverse=True)
+        under: Counter[tuple[int, str, str]] = Counter()
+        lowered: dict[tuple[str, str], int] = {}
+        for fact in ranked:
+            key = fact.priority, fact.subject, unnumbered(fact.key)
+            lowered[fact.name] = under[key] // CROWD
+            under[key] += 1
+        return sorted(ranked, key=lambda fact: (lowered[fact.name] - fact.priority, lowered[fact.name] > 0))
+
     def _rank(self, fact: Fact, used: bool) -> tuple[int, bool, int, str]:
         """What is kept before what; a value counts as said when anybody mentions it."""
         return fact.priority, used, max(_said_last(fact), self._mentioned.get(_sense(fact), -1)), fact.value
@@ -227,6 +248,11 @@ class Ledger:
         if line not in self._costs:
             self._costs[line] = self._count(unnumbered(line)) + LINE
         return self._costs[line]
+
+
+def is_users(fact: Fact) -> bool:
+    """Whether a user said it, or a note that came back tells it as a user's rule."""
+    return fact.said_by == "user" or (is_rule(fact) and fact.said_by != "tool")
 
 
 def _sense(fact: Fact) -> tuple[bool, str, str]:

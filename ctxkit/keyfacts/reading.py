@@ -217,5 +217,12 @@ def _is_json(text: str) -> bool:
 
 
 def _holds(fact: Fact, secret: str) -> bool:
-    texts = (fact.value, fact.key, fact.subject)
-    return any(secret in each or (len(each) >= SHORTEST and each in secret) for each in texts)
+    """Whether a fact tells a secret, or a piece of it. A name of letters only may stand in one by chance."""
+    if secret in fact.value or (len(fact.value) >= SHORTEST and fact.value in secret):
+        return True
+    names = (fact.key, fact.subject)
+    return any(secret in name or (name in secret and _is_piece(name)) for name in names)
+
+
+def _is_piece(name: str) -> bool:
+    return len(name) >= SHORTEST and not name.replace(" ", "").isalpha()

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
+from unicodedata import normalize
 
+from ctxkit.keyfacts.idle import orders, without_idle
 from ctxkit.literals import HAN, word_set
 from ctxkit.summaries.cues import RULE, VITAL, words
 from ctxkit.summaries.prose import legible, places_of
 
-__all__ = ["Duty", "denies", "duties", "duty", "has_duty", "leans", "lists_nothing", "prefers"]
+__all__ = ["Duty", "denies", "duties", "duty", "has_duty", "is_legible", "leans", "lists_nothing", "prefers"]
 
 NEAREST, NEAREST_HAN = 2, 3
 """Words and Chinese characters that stand before "it" when that is something in another sentence: of more, it may be
@@ -28,12 +30,13 @@ class Duty(IntEnum):
     """An allergy, or a word of the user's own list."""
 
 
-_VITAL, _RULE = words(*VITAL), words(*RULE)
-_ONLY_ASKS = re.compile(
-    r"\W{0,3}(?:must|do|does|did|is|are|was|were|why|what|when|how|where|who|which)(?![A-Za-z]).{0,280}[?？]\W{0,3}\Z"
-    r"|.{0,280}(?:为什么|是不是|是否|吗[？?。]?\Z)",
-    re.IGNORECASE | re.DOTALL,
+_VITAL = re.compile(words(*VITAL), re.IGNORECASE)
+_RULE = re.compile(words(*RULE), re.IGNORECASE)
+_DUTY = re.compile(f"{words(*VITAL)}|{words(*RULE)}", re.IGNORECASE)
+_EMPHASIS = re.compile(
+    r"(?<![A-Za-z0-9])[_*~]{1,3}|[_*~]{1,3}(?![A-Za-z0-9])|</?(?:b|i|u|em|strong|mark)>", re.IGNORECASE
 )
+_LINE_END = re.compile(r"\n[ \t>]{0,16}")
 _PREFERS = re.compile(
     words(
         r"prefer\w{0,6}|(?:would|\w{1,9}['’]d) rather|favou?rite|vegetarian|vegan|halal|kosher|gluten[- ]free"
@@ -103,8 +106,8 @@ def leans(sentence: str) -> bool:
 
 def lists_nothing(sentence: str) -> bool:
     """Whether a sentence speaks of allergies and not of what they are to, "these are my allergies"."""
-    read = legible(sentence)
-    if _pattern_of_vital(()).search(read) is None or _HAS_NONE.search(read):
+    read = _plain(sentence)
+    if _VITAL.search(read) is None or _HAS_NONE.search(read):
         return False
     points = _WHAT.search(read) is not None and _LIST.search(read) is None
     return not points and _names_little(read, 0, 0)
@@ -122,26 +125,47 @@ def duty(sentence: str, own: tuple[str, ...] = ()) -> Duty:
     Args:
         own: words that make it vital too, whatever their case; beginnings of words, as in "budget" or "预算".
     """
-    read = legible(sentence)
-    found = _pattern(own).search(read)
-    if found is None:
-        return Duty.NONE
-    if found.lastgroup == "vital" or _pattern_of_vital(own).search(read):
+    if _names(sentence, own):
         return Duty.VITAL
-    return Duty.NONE if _ONLY_ASKS.match(read) else Duty.RULE
+    read = _plain(sentence)
+    if _DUTY.search(read) is None:
+        return Duty.NONE
+    said = without_idle(read)
+    if _VITAL.search(said):
+        return Duty.VITAL
+    return Duty.RULE if _RULE.search(said) and orders(said, _RULE) else Duty.NONE
 
 
 @lru_cache(maxsize=1024)
 def has_duty(text: str, own: tuple[str, ...] = ()) -> bool:
-    """Whether the words of a duty stand anywhere in a text."""
-    return _pattern(own).search(legible(text)) is not None
+    """Whether the words of a duty stand anywhere in a text, idle ones too."""
+    return _DUTY.search(_plain(text)) is not None or _names(text, own)
 
 
 def duties(text: str, own: tuple[str, ...] = ()) -> Iterator[tuple[int, int]]:
     """Where in a text the words of a duty begin and end."""
-    places = places_of(text)
-    for found in _pattern(own).finditer(legible(text)):
-        yield places[found.start()], places[found.end() - 1] + 1
+    places, read = places_of(text), legible(text)
+    found = [*_DUTY.finditer(without_idle(read)), *(_pattern(own).finditer(read) if own else ())]
+    for start, end in sorted(each.span() for each in found):
+        yield places[start], places[end - 1] + 1
+
+
+def is_legible(word: str) -> bool:
+    """Whether there is anything in a word that can be read."""
+    return legible(word).strip() != ""
+
+
+def _names(text: str, own: tuple[str, ...]) -> bool:
+    """Whether one of a user's own words is in a text, with the marks of emphasis in it or without."""
+    if not own:
+        return False
+    said = _LINE_END.sub(" ", text)
+    return any(_pattern(own).search(legible(each)) for each in (said, _EMPHASIS.sub(" ", said)))
+
+
+def _plain(text: str) -> str:
+    """The legible form of a text whose words are found though they are emphasized, or go over the end of a quoted line."""
+    return legible(_LINE_END.sub(" ", _EMPHASIS.sub(" ", text)))
 
 
 def prefers(sentence: str) -> bool:
@@ -156,16 +180,9 @@ def denies(sentence: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _pattern(own: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?P<vital>{_vital(own)})|(?P<rule>{_RULE})", re.IGNORECASE)
-
-
-@lru_cache(maxsize=64)
-def _pattern_of_vital(own: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(_vital(own), re.IGNORECASE)
-
-
-def _vital(own: tuple[str, ...]) -> str:
-    """Words of the Latin script are looked for at the beginnings of words only."""
-    latin = [re.escape(word) for word in own if re.match(r"\w", word, re.ASCII)]
-    others = [re.escape(word) for word in own if not re.match(r"\w", word, re.ASCII)]
-    return "|".join([_VITAL, *(rf"(?<![0-9A-Za-z_]){word}" for word in latin), *others])
+    """What finds words in a legible text, whether their accents are letters of their own or not; words of the Latin
+    script at the beginnings of words only."""
+    forms = {normalize(form, legible(word).strip()) for word in own for form in ("NFC", "NFD")}
+    latin = (rf"(?<![0-9A-Za-z_]){re.escape(form)}" for form in forms if re.match(r"\w", form, re.ASCII))
+    others = (re.escape(form) for form in forms if not re.match(r"\w", form, re.ASCII))
+    return re.compile("|".join(sorted([*latin, *others])), re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
@@ -49,5 +50,12 @@ def _named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-AnyModel = Annotated[ModelSettings, BeforeValidator(_named)]
+class _OrName:
+    """Says in a JSON Schema that a name may stand for the table."""
+
+    def __get_pydantic_json_schema__(self, core: Any, schema_of: Callable[[Any], Any]) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "minLength": 1}, schema_of(core)]}
+
+
+AnyModel = Annotated[ModelSettings, BeforeValidator(_named), _OrName()]
 """The type of a field that names a model: a name alone, or a table."""

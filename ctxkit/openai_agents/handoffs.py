@@ -11,7 +11,7 @@ from ctxkit.core.items import Role
 from ctxkit.core.provider import Entry
 from ctxkit.models.question import Ask
 from ctxkit.openai_agents.carrying import Written, carrying
-from ctxkit.preparation import Preparation
+from ctxkit.preparation import Preparation, Settings
 from ctxkit.sessions.handoff import handed_over
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def fold_handoff(
     """
 
     async def folded(data: HandoffInputData) -> HandoffInputData:
-        preparation = Preparation(
+        settings = Settings(
             "openai-responses",
             Budget(window=WINDOW),
             "extractive-summary",
@@ -53,6 +53,7 @@ def fold_handoff(
             ask=summarizer,
             repair=True,
         )
+        preparation = Preparation(settings)
         history, added = preparation.history, preparation.added(_said(data))
         meter = history.setting.meter
         history.do(lambda: carrying(history.adding(added), history.state, Written(), meter))

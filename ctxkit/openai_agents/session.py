@@ -13,7 +13,7 @@ from ctxkit.errors import ConfigError, OpenCallsError, ProviderFormatError
 from ctxkit.jsons import copied
 from ctxkit.openai_agents.model_calls import ModelCalls
 from ctxkit.openai_agents.rows import Row, checked_limit, dangling, newest, newest_rows, rows_of, without_tail
-from ctxkit.preparation import Done, Preparation
+from ctxkit.preparation import Done, Preparation, Settings
 from ctxkit.providers import FormatName, provider
 from ctxkit.sessions.closing import Closing
 from ctxkit.sessions.loop_lock import LoopLock
@@ -73,7 +73,7 @@ class CtxkitSession(Closing):
         self.session_id = checked_id(session_id)
         self.session_settings = _settings(session_settings)
         settings = _without_format(settings)
-        Preparation.of({"format": FORMAT, **settings})  # so that a wrong setting is told here
+        Preparation(Settings.of({"format": FORMAT, **settings}))  # so that a wrong setting is told here
         self._store = store if store is not None else MemoryStore()
         store_of(self._store)  # a wrong address too
         self._background, self._snapshots = background, snapshots

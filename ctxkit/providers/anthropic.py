@@ -8,15 +8,16 @@ from typing import Any
 from ctxkit.core.items import Call, Part, Shape, Weight
 from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError
-from ctxkit.providers.anthropic_blocks import calls_of, kind_of
+from ctxkit.providers.anthropic_blocks import calls_of
 from ctxkit.providers.anthropic_dump import dumped
+from ctxkit.providers.anthropic_marks import arranged
 from ctxkit.providers.anthropic_parts import parts_of, with_content
 from ctxkit.providers.anthropic_repair import repaired
 from ctxkit.providers.anthropic_rules import violations
 from ctxkit.providers.anthropic_shape import FORMAT, shape_of
 from ctxkit.providers.anthropic_steps import with_late, with_results, without_thinking
 from ctxkit.providers.anthropic_weight import weigh_content
-from ctxkit.providers.common import text_of_json
+from ctxkit.providers.common import kind_of, text_of_json
 
 __all__ = ["Anthropic"]
 
@@ -72,6 +73,11 @@ class Anthropic:
     def stand_in(self, text: str) -> Entry:
         """A user message of `text` alone."""
         return {"role": "user", "content": text}
+
+    def arranged(self, entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int, Entry]]:
+        """See `Provider`; where a stand-in would begin a turn inside a tool loop that thinks, or part system text from the
+        assistant message behind it."""
+        return arranged(entries, marks)
 
     def answer(self, entries: Sequence[Entry], call: Call, text: str) -> list[Entry]:
         """The unit with a result `text` for `call`: in the message with the results of its batch, or in one of

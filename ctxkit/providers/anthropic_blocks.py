@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ctxkit.providers.common import kind_of
+
 __all__ = [
     "MEDIA",
     "SERVER_CALLS",
@@ -17,7 +19,6 @@ __all__ = [
     "holds_thinking",
     "is_server_result",
     "joined",
-    "kind_of",
     "results_of",
     "unreadable",
 ]
@@ -70,12 +71,6 @@ class JoinedTurn:
     def of_kind(self, *kinds: str) -> list[PlacedBlock]:
         """Its blocks of these kinds, in order."""
         return [placed for placed in self.blocks if placed.kind in kinds]
-
-
-def kind_of(block: object) -> str:
-    """The type of a block, "" for what is no block."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    return kind if isinstance(kind, str) else ""
 
 
 def is_server_result(kind: str) -> bool:

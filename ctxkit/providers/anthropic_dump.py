@@ -6,9 +6,8 @@ from typing import Any
 
 from ctxkit.core.provider import Entry
 from ctxkit.errors import ProviderFormatError
-from ctxkit.providers.anthropic_blocks import kind_of
 from ctxkit.providers.anthropic_shape import FORMAT
-from ctxkit.providers.common import dump_model, path_text
+from ctxkit.providers.common import dump_model, kind_of, path_text
 from ctxkit.providers.foreign import response_format
 
 __all__ = ["dumped"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ctxkit.providers.anthropic_blocks import SERVER_CALLS, THINKING, kind_of, unreadable
+from ctxkit.providers.anthropic_blocks import SERVER_CALLS, THINKING, unreadable
 from ctxkit.providers.anthropic_entry_rules import KNOWN_KEYS, is_broken_thinking
+from ctxkit.providers.common import kind_of
 
 __all__ = ["is_empty", "tidied"]
 

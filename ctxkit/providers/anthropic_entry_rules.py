@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.core.provider import Violation
-from ctxkit.providers.anthropic_blocks import SERVER_CALLS, THINKING, is_server_result, kind_of, unreadable
-from ctxkit.providers.common import path_text
+from ctxkit.providers.anthropic_blocks import SERVER_CALLS, THINKING, is_server_result, unreadable
+from ctxkit.providers.common import kind_of, path_text
 
 __all__ = ["KNOWN_KEYS", "entry_violations", "is_broken_thinking"]
 

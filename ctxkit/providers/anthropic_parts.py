@@ -8,8 +8,8 @@ from typing import Any
 from ctxkit.core.items import Part, PartKind
 from ctxkit.core.provider import Entry
 from ctxkit.errors import PlanError
-from ctxkit.providers.anthropic_blocks import MEDIA, blocks_of, kind_of
-from ctxkit.providers.common import path_text, replace_at, text_of_json
+from ctxkit.providers.anthropic_blocks import MEDIA, blocks_of
+from ctxkit.providers.common import at_path, kind_of, path_text, replace_at, string_of, text_of_json
 
 __all__ = ["parts_of", "with_content"]
 
@@ -49,11 +49,11 @@ def with_content(entry: Entry, part: Part, content: Any) -> Entry:
         case PartKind.ARGUMENTS:
             return replace_at(entry, part.path, _arguments(part, content))
         case PartKind.MEDIA:
-            described = {"type": "text", "text": _words(part, content), **_mark(_at(entry, part.path))}
+            described = {"type": "text", "text": _words(part, content), **_mark(at_path(entry, part.path))}
             return replace_at(entry, part.path, described)
         case _:
             holder = part.path[:-1]
-            return replace_at(entry, holder, _rewritten(_at(entry, holder), content))
+            return replace_at(entry, holder, _rewritten(at_path(entry, holder), content))
 
 
 def _block_parts(path: _Path, block: dict[str, Any]) -> Iterator[Part]:
@@ -68,8 +68,7 @@ def _block_parts(path: _Path, block: dict[str, Any]) -> Iterator[Part]:
             yield from _result_parts((*path, "content"), block)
         case "thinking":
             thought = block.get("thinking")
-            text = thought if isinstance(thought, str) else ""
-            yield Part((*path, "thinking"), PartKind.REASONING, thought, text)
+            yield Part((*path, "thinking"), PartKind.REASONING, thought, string_of(thought))
             if "signature" in block:
                 yield Part((*path, "signature"), PartKind.OPAQUE, block["signature"])
         case "redacted_thinking":
@@ -87,7 +86,7 @@ def _call_part(path: _Path, block: dict[str, Any]) -> Part:
         PartKind.ARGUMENTS,
         value,
         text_of_json(value),
-        name=name if isinstance(name, str) else "",
+        name=string_of(name),
         call=call if isinstance(call, str) else None,
     )
 
@@ -154,17 +153,3 @@ def _mark(block: Any) -> dict[str, Any]:
     """The cache mark of a block, to be put on what replaces it."""
     mark = block.get("cache_control") if isinstance(block, dict) else None
     return {} if mark is None else {"cache_control": mark}
-
-
-def _at(entry: Entry, path: _Path) -> Any:
-    """What stands at `path`; raises PlanError if nothing does."""
-    found: Any = entry
-    for step in path:
-        try:
-            found = found[step]
-        except (KeyError, IndexError, TypeError):
-            missing = (
-                f"the entry has nothing at {path_text(*path)}; take paths from `parts` of this very entry"
-            )
-            raise PlanError(missing) from None
-    return found

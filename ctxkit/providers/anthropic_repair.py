@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxkit.core.provider import Entry, Repair
-from ctxkit.providers.anthropic_blocks import THINKING, blocks_of, joined, kind_of, unreadable
+from ctxkit.providers.anthropic_blocks import THINKING, blocks_of, joined, unreadable
 from ctxkit.providers.anthropic_entry_repair import is_empty, tidied
 from ctxkit.providers.anthropic_pairing import paired, renamed
 from ctxkit.providers.anthropic_rules import (
@@ -18,6 +18,7 @@ from ctxkit.providers.anthropic_rules import (
     violations,
 )
 from ctxkit.providers.anthropic_slots import Note, Slot, with_blocks, without_blocks
+from ctxkit.providers.common import kind_of
 
 __all__ = ["repaired"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -21,11 +21,10 @@ from ctxkit.providers.anthropic_blocks import (
     PlacedBlock,
     is_server_result,
     joined,
-    kind_of,
     unreadable,
 )
 from ctxkit.providers.anthropic_entry_rules import entry_violations
-from ctxkit.providers.common import path_text
+from ctxkit.providers.common import kind_of, path_text
 
 __all__ = ["MOST_MARKS", "marked_blocks", "may_precede_system", "open_loops", "server_strays", "violations"]
 
@@ -116,17 +115,24 @@ def marked_blocks(entries: Sequence[Any]) -> Iterator[tuple[int, int, int]]:
 
 
 def open_loops(turns: Sequence[JoinedTurn]) -> list[list[JoinedTurn]]:
-    """The assistant turns of the tool loop that is not finished yet, by both readings of where it begins: after the
-    last user turn with words, and after the last one without results. None at all if the loop is finished.
+    """The assistant turns of the tool loop that is not finished yet, by each reading of where it begins: behind the last
+    words of a user, behind the last user message without results, and behind the last user turn without any. None at all
+    if the loop is finished.
 
-    The readings differ where results and words share a user turn; the second loop is the longer one then.
+    The readings differ where results and words share a user turn; each loop is no shorter than the one before it.
     """
     last = next((turn for turn in reversed(turns) if turn.role in ("user", "assistant")), None)
     if last is None or not _is_open(last):
         return []
-    spoken = _last_user(turns, lambda turn: any(placed.kind != "tool_result" for placed in turn.blocks))
-    pure = _last_user(turns, lambda turn: not turn.of_kind("tool_result"))
-    return [[turn for turn in turns[start + 1 :] if turn.role == "assistant"] for start in (spoken, pure)]
+    users = [
+        (turn, {each.entry for each in turn.of_kind("tool_result")}) for turn in turns if turn.role == "user"
+    ]
+    spoken = [turn.entries[0] for turn, _ in users if any(each.kind != "tool_result" for each in turn.blocks)]
+    alone = [at for turn, answering in users for at in turn.entries if at not in answering]
+    pure = [turn.entries[0] for turn, answering in users if not answering]
+    assistants = [turn for turn in turns if turn.role == "assistant"]
+    starts = (max(entries, default=-1) for entries in (spoken, alone, pure))
+    return [[turn for turn in assistants if turn.entries[0] > start] for start in starts]
 
 
 def _is_open(last: JoinedTurn) -> bool:
@@ -135,11 +141,6 @@ def _is_open(last: JoinedTurn) -> bool:
     answered = {placed.block["tool_use_id"] for placed in last.blocks if is_server_result(placed.kind)}
     paused = any(placed.block["id"] not in answered for placed in last.of_kind(*SERVER_CALLS))
     return paused or bool(last.of_kind("tool_use"))
-
-
-def _last_user(turns: Sequence[JoinedTurn], wanted: Callable[[JoinedTurn], bool]) -> int:
-    numbers = range(len(turns) - 1, -1, -1)
-    return next((n for n in numbers if turns[n].role == "user" and wanted(turns[n])), -1)
 
 
 def _found(rule: str, placed: PlacedBlock, message: str, *more: str) -> Violation:
@@ -260,8 +261,8 @@ def _marks(entries: Sequence[Any], system: Any) -> Iterator[Violation]:
 
 
 def _loop_start(turns: Sequence[JoinedTurn]) -> Iterator[Violation]:
-    """A16, as far as a payload tells: the open tool loop does not begin with thinking, by either reading of where
-    it begins, although other assistant turns of the payload have thinking (so it is on).
+    """A16, as far as a payload tells: the open tool loop does not begin with thinking, by any reading of where it
+    begins, although other assistant turns of the payload have thinking (so it is on).
 
     A model that thinks adaptively may begin a loop so; what counts there is that a compaction adds none.
     """

@@ -11,11 +11,10 @@ from ctxkit.providers.anthropic_blocks import (
     blocks_of,
     calls_of,
     is_server_result,
-    kind_of,
     results_of,
     unreadable,
 )
-from ctxkit.providers.common import path_text
+from ctxkit.providers.common import kind_of, path_text
 from ctxkit.providers.foreign import refuse_foreign
 
 __all__ = ["FORMAT", "shape_of"]

@@ -9,7 +9,8 @@ from typing import Any
 
 from ctxkit.core.provider import Entry
 from ctxkit.errors import PlanError
-from ctxkit.providers.anthropic_blocks import THINKING, calls_of, holds_thinking, kind_of, results_of
+from ctxkit.providers.anthropic_blocks import THINKING, calls_of, holds_thinking, results_of
+from ctxkit.providers.common import kind_of
 
 __all__ = ["with_late", "with_results", "without_thinking"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.items import Weight
-from ctxkit.providers.anthropic_blocks import SERVER_CALLS, kind_of
-from ctxkit.providers.common import opaque_tokens, text_of_json
+from ctxkit.providers.anthropic_blocks import SERVER_CALLS
+from ctxkit.providers.common import kind_of, opaque_tokens, text_of_json
 from ctxkit.tokens.media import anthropic_image_tokens, file_tokens
 
 __all__ = ["weigh_content"]

@@ -9,10 +9,14 @@ from typing import Any
 from ctxkit.errors import PlanError
 
 __all__ = [
+    "at_path",
     "dump_model",
+    "is_object_text",
+    "kind_of",
     "opaque_tokens",
     "path_text",
     "replace_at",
+    "string_of",
     "text_of",
     "text_of_json",
     "type_of_file",
@@ -43,6 +47,14 @@ def path_text(*steps: str | int) -> str:
     `messages[3].tool_calls[0].id`."""
     written = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return written.removeprefix(".")
+
+
+def at_path(entry: Any, path: tuple[str | int, ...]) -> Any:
+    """What stands at `path`; raises PlanError if nothing does."""
+    found = entry
+    for step in path:
+        found = _child(found, step, path)
+    return found
 
 
 def replace_at(entry: dict[str, Any], path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
@@ -80,19 +92,37 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else text_of_json(value)
 
 
+def string_of(value: object) -> str:
+    """A text as it is, "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def kind_of(block: object) -> str:
+    """The type of a block, "" for what is no block."""
+    return string_of(block.get("type")) if isinstance(block, dict) else ""
+
+
+def is_object_text(value: object) -> bool:
+    """Whether a value is the text of a JSON object."""
+    try:
+        return isinstance(value, str) and isinstance(json.loads(value), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def opaque_tokens(text: str) -> int:
     """Tokens that an opaque string (a signature, encrypted content) is counted as: a quarter of its length."""
     return len(text) // 4
 
 
-def dump_model(obj: object) -> dict[str, Any] | None:
-    """The JSON dict of a pydantic-based SDK object, with wire names and only the keys that were set; None for
-    what is no such object or will not be written as JSON."""
+def dump_model(obj: object, *, nulls: bool = True) -> dict[str, Any] | None:
+    """The JSON dict of a pydantic-based SDK object, with wire names and only the keys that were set, or without `nulls`
+    those that have a value; None for what is no such object or will not be written as JSON."""
     dump = None if isinstance(obj, type) else getattr(obj, "model_dump", None)
     if not callable(dump):
         return None
     try:
-        dumped = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+        dumped = dump(mode="json", by_alias=True, exclude_unset=nulls, exclude_none=not nulls, warnings=False)
     except (TypeError, ValueError, RecursionError):  # pydantic's serialisation error is a ValueError
         return None
     return dumped if isinstance(dumped, dict) else None

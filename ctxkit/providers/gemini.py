@@ -11,11 +11,18 @@ from ctxkit.core.items import Call, Part, PartKind, Role, Shape, Weight
 from ctxkit.core.provider import Entry, Repair, Violation
 from ctxkit.errors import PlanError, ProviderFormatError
 from ctxkit.providers import gemini_rules
-from ctxkit.providers.common import opaque_tokens, path_text, replace_at, text_of_json
+from ctxkit.providers.common import (
+    dump_model,
+    opaque_tokens,
+    path_text,
+    replace_at,
+    string_of,
+    text_of,
+    text_of_json,
+)
 from ctxkit.providers.foreign import refuse_foreign, response_format
 from ctxkit.providers.gemini_wire import (
     MEDIA,
-    OpenCalls,
     as_object,
     call_of,
     calls_of,
@@ -31,6 +38,7 @@ from ctxkit.providers.gemini_wire import (
     role_of,
     signature_of,
     spelled,
+    waiting_of,
 )
 from ctxkit.tokens.media import gemini_media_tokens
 
@@ -62,7 +70,7 @@ class Gemini:
         of a response, or its JSON, the first candidate. Bytes become base64."""
         if isinstance(message, dict) and response_format(message) != _FORMAT:
             return [message]
-        dumped = _candidate(message) if isinstance(message, dict) else _dumped(message)
+        dumped = _candidate(message) if isinstance(message, dict) else dump_model(message, nulls=False) or {}
         if "candidates" in dumped:
             candidates = dumped["candidates"] or [{}]
             dumped = candidates[0]
@@ -133,15 +141,20 @@ class Gemini:
         """See `Provider`."""
         return {"role": "user", "parts": [{"text": text}]}
 
+    def arranged(self, entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int, Entry]]:
+        """As they are: a stand-in may stand anywhere between steps."""
+        return list(enumerate(entries))
+
     def answer(self, entries: Sequence[Entry], call: Call, text: str) -> list[Entry]:
-        """See `Provider`. Raises PlanError if no such call is open in `entries`."""
-        for step in _steps(entries):
-            position = next((at for at, left in step.waiting.left() if _same(left, call)), None)
-            if position is not None:
-                response: dict[str, Any] = {"name": call.name, "response": {"output": text}}
-                response |= {"id": call.id} if call.id else {}
-                return step.with_responses([(position, response)])
-        raise PlanError(f"call {call.id or call.name!r} is not open here, so it cannot be answered")
+        """See `Provider`. Where responses do not tell calls from each other, the first that has none is answered. Raises
+        PlanError if no call is open in `entries`."""
+        left = [(step, at, each.call) for step in _steps(entries) for at, each in step.waiting.left()]
+        if not left:
+            raise PlanError(f"call {call.id or call.name!r} is not open here, so it cannot be answered")
+        step, position, waits = next((each for each in left if _same(each[2], call)), left[0])
+        response: dict[str, Any] = {"name": waits.name, "response": {"output": text}}
+        response |= {"id": waits.id} if waits.id else {}
+        return step.with_responses([(position, response)])
 
     def without_results(self, entry: Entry, calls: frozenset[str]) -> Entry | None:
         """The content without these responses; None when it has no other part."""
@@ -209,7 +222,7 @@ class _Step:
         self._end = end
         calls = [call for entry in entries[start:end] for call in calls_of(entry)]
         self._calls = len(calls)
-        self.waiting = OpenCalls(calls)
+        self.waiting = waiting_of(calls)
         follower = entries[end : end + 1]
         results = results_of(follower[0]) if follower and not is_model(follower[0]) else []
         self._positions = self.waiting.take_all(results)
@@ -254,7 +267,7 @@ def _same(one: Call, other: Call) -> bool:
 
 
 def _candidate(response: Entry) -> dict[str, Any]:
-    """The first candidate of a response's JSON, as `_dumped` gives that of the SDK's: without keys that have no value."""
+    """The first candidate of a response's JSON, as `dump_model` gives that of the SDK's: without nulls."""
     match response.get("candidates"):
         case [{"content": {"parts": list() as parts} as content}, *_]:
             return {"content": _valued({**content, "parts": [_part_sent_back(part) for part in parts]})}
@@ -275,18 +288,6 @@ def _valued(value: Any) -> Any:
     return (
         {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
     )
-
-
-def _dumped(message: object) -> dict[str, Any]:
-    """The JSON of an SDK object; {} for what is none."""
-    dump = None if isinstance(message, type) else getattr(message, "model_dump", None)
-    if not callable(dump):
-        return {}
-    try:
-        dumped = dump(mode="json", by_alias=True, exclude_none=True, warnings=False)
-    except (TypeError, ValueError, RecursionError):  # pydantic's serialisation error is a ValueError
-        return {}
-    return dumped if isinstance(dumped, dict) else {}
 
 
 def _checked(entry: Any, index: int) -> bool:
@@ -404,11 +405,7 @@ def _thought(part: Any) -> bool:
 def _mime(blob: Any) -> str:
     if not isinstance(blob, dict):
         return ""
-    return _str(blob.get("mimeType")) or _str(blob.get("mime_type"))
-
-
-def _str(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return string_of(blob.get("mimeType")) or string_of(blob.get("mime_type"))
 
 
 def _words(content: Any) -> str:
@@ -464,16 +461,16 @@ def _part_weight(part: Any) -> tuple[list[str], int]:
         held = field(part, name)
         match name:
             case "text":
-                texts.append(held if isinstance(held, str) else text_of_json(held))
+                texts.append(text_of(held))
             case "functionCall" | "functionResponse" if isinstance(held, dict):
                 value = held.get("args" if name == "functionCall" else "response")
-                texts += [_str(held.get("name")), text_of_json({} if value is None else value)]
+                texts += [string_of(held.get("name")), text_of_json({} if value is None else value)]
                 media = parts_of(held) if name == "functionResponse" else []
                 fixed += _CALL_TOKENS + sum(map(gemini_media_tokens, media))
             case "inlineData" | "fileData":
                 fixed += gemini_media_tokens(part)
             case _ if isinstance(held, dict) and name in _HOSTED_TEXTS:
-                texts.append(_str(held.get(_HOSTED_TEXTS[name])))
+                texts.append(string_of(held.get(_HOSTED_TEXTS[name])))
             case _ if isinstance(held, dict) and name in _HOSTED_JSON:
                 texts.append(text_of_json(held.get(_HOSTED_JSON[name])))
             case _:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.core.items import Call, Result
+from ctxkit.core.pairing import OpenCalls
 from ctxkit.core.provider import Entry, Repair, Violation
+from ctxkit.core.state import OpenCall
 from ctxkit.providers.common import path_text
 from ctxkit.providers.gemini_wire import (
-    OpenCalls,
     as_object,
-    call_keys,
     call_of,
     calls_of,
     data_of,
@@ -26,11 +26,11 @@ from ctxkit.providers.gemini_wire import (
     is_model,
     key_of,
     parts_of,
-    result_keys,
     result_of,
     results_of,
     role_of,
     signature_of,
+    waiting_of,
 )
 
 __all__ = ["repair", "violations"]
@@ -232,7 +232,7 @@ def _unpaired(
 ) -> Iterator[Violation]:
     """What does not pair in one step. A response beside a call that it does not fit breaks G4, else G3 is
     broken; a call of a batch that was answered in part breaks G13 while its response is still `pending`."""
-    waiting = OpenCalls(call for _, _, call in calls)
+    waiting = waiting_of(call for _, _, call in calls)
     taken = waiting.take_all([result for _, result in responses])
     stray = [response for response, position in zip(responses, taken, strict=True) if position is None]
     for (at, result), position in zip(responses, taken, strict=True):
@@ -247,8 +247,8 @@ def _unpaired(
             ("G4", "fits no call that it follows") if wrong else ("G3", "is one more than the calls")
         )
         yield _broken(rule, f"the functionResponse {result.name!r} {message}", index, "parts", at)
-    for position, call in left[len(stray) :]:
-        content, at, _ = calls[position]
+    for position, _ in left[len(stray) :]:
+        content, at, call = calls[position]
         if pending:
             yield _broken("G13", _waits(call), content, "parts", at)
             continue
@@ -285,37 +285,36 @@ def _says_something(entry: Any) -> bool:
 
 
 class _Block:
-    """A run of model contents with its response content, or another content, on the way to the mended history."""
+    """A run of model contents with its response content, or another content, on the way to the mended history.
+
+    Responses stand in the order of their calls: each is known by the key of its call.
+    """
 
     def __init__(self, entry: Entry, *, model: bool) -> None:
         self.model = model
         self.contents = [entry]
-        self.waiting = OpenCalls(calls_of(entry) if model else ())
         self.response: Entry | None = None
-        self.positions: Sequence[int | None] = ()
+        self.keys: Sequence[int | None] = ()
         self.late: list[tuple[int, Any]] = []
-
-    def extend(self, entry: Entry) -> None:
-        """One more model content of the run."""
-        self.contents.append(entry)
-        self.waiting.extend(calls_of(entry))
 
     def entries(self) -> list[Entry]:
         response = self.response
         if self.late:
             into = response or {"role": "user", "parts": []}
-            response = {**into, "parts": insert_responses(into["parts"], self.positions, self.late)}
+            response = {**into, "parts": insert_responses(into["parts"], self.keys, self.late)}
         return [*self.contents, response] if response else self.contents
 
 
 class _Mender:
-    """Mends contents one after the other; all calls before the newest step's are kept by `_older`."""
+    """Mends contents one after the other; of the calls that wait those of the newest step come first."""
 
     def __init__(self) -> None:
         self.repairs: list[Repair] = []
         self._blocks: list[_Block] = []
         self._step: _Block | None = None
-        self._older: dict[tuple[str, str], list[_Block]] = {}
+        self._waiting = OpenCalls(())
+        self._callers: list[_Block] = []
+        """The step of each call, by its key."""
 
     def entries(self) -> list[Entry]:
         """What has been mended so far."""
@@ -352,70 +351,50 @@ class _Mender:
     def _add_model(self, entry: Entry) -> None:
         last = self._blocks[-1] if self._blocks else None
         if last is not None and last.model and last.response is None:
-            last.extend(entry)
-            return
-        if self._step is not None:
-            for _, call in reversed(self._step.waiting.left()):
-                for key in call_keys(call):
-                    self._older.setdefault(key, []).append(self._step)
-        self._step = _Block(entry, model=True)
-        self._blocks.append(self._step)
+            last.contents.append(entry)
+        else:
+            self._step = last = _Block(entry, model=True)
+            self._blocks.append(last)
+        for call in calls_of(entry):
+            self._waiting.add(OpenCall(call, unit=len(self._blocks), turn=0))
+            self._callers.append(last)
 
     def _add_responses(self, index: int, entry: Entry) -> None:
         """Give each response to its call; what is left of the content stays where it is."""
-        owners = self._owners(results_of(entry))
+        keys = self._waiting.take_all(results_of(entry))
+        owners = [None if key is None else self._callers[key] for key in keys]
         step = self._step if self._step and self._step.response is None else None
         direct = step is not None and step is self._blocks[-1]
-        whole = all(block is step for block, _ in owners) and (direct or len(owners) == len(parts_of(entry)))
+        whole = all(block is step for block in owners) and (direct or len(owners) == len(parts_of(entry)))
         if step and whole:
             if not direct:
                 self._note("G2", index, "a late response was moved to its call")
-            step.response, step.positions = entry, [position for _, position in owners]
+            step.response, step.keys = entry, keys
             return
-        owner = iter(owners)
-        kept, positions = [], []
+        owned = zip(keys, owners, strict=True)
+        kept, its_keys = [], []
         for part in parts_of(entry):
             if result_of(part) is None:
                 kept.append(part)
                 continue
-            block, position = next(owner)
+            key, block = next(owned)
             if direct and block is step:
                 kept.append(part)
-                positions.append(position)
+                its_keys.append(key)
             else:
-                self._move(index, part, block, position)
-        if positions and step:
-            step.response, step.positions = {**entry, "parts": kept}, positions
+                self._move(index, part, block, key)
+        if its_keys and step:
+            step.response, step.keys = {**entry, "parts": kept}, its_keys
         elif kept:
             self._blocks.append(_Block({**entry, "parts": kept}, model=False))
 
-    def _move(self, index: int, part: Any, block: _Block | None, position: int | None) -> None:
+    def _move(self, index: int, part: Any, block: _Block | None, key: int | None) -> None:
         """Take a response out of its content: to the step of its call, or away."""
-        if block is None or position is None:
+        if block is None or key is None:
             self._note("G2", index, "a response that answers no open call was removed")
             return
-        block.late.append((position, part))
+        block.late.append((key, part))
         self._note("G3", index, "a response was moved to those of its step")
-
-    def _owners(self, results: Sequence[Result]) -> list[tuple[_Block | None, int | None]]:
-        """For each result the step that it belongs to, and the position of its call in it; the newest first."""
-        step = self._step
-        taken = step.waiting.take_all(results) if step else [None] * len(results)
-        return [
-            self._take_older(result) if position is None else (step, position)
-            for result, position in zip(results, taken, strict=True)
-        ]
-
-    def _take_older(self, result: Result) -> tuple[_Block | None, int | None]:
-        """The newest step before the current one that waits for `result`, and the position of the call in it."""
-        for key in result_keys(result):
-            waiting = self._older.get(key)
-            while waiting:
-                position = waiting[-1].waiting.take(result)
-                if position is not None:
-                    return waiting[-1], position
-                waiting.pop()
-        return None, None
 
 
 _FINE = ("", "")

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ctxkit.core.items import Call, Result
-from ctxkit.core.pairing import ids_first
+from ctxkit.core.pairing import OpenCalls
 from ctxkit.core.provider import Entry
+from ctxkit.core.state import OpenCall
 
 __all__ = [
     "MEDIA",
-    "OpenCalls",
     "as_object",
-    "call_keys",
     "call_of",
     "calls_of",
     "data_of",
@@ -29,12 +28,12 @@ __all__ = [
     "is_model",
     "key_of",
     "parts_of",
-    "result_keys",
     "result_of",
     "results_of",
     "role_of",
     "signature_of",
     "spelled",
+    "waiting_of",
 ]
 
 MEDIA = ("inlineData", "fileData")
@@ -153,75 +152,22 @@ def as_object(value: Any) -> dict[str, Any]:
 def hosted_gaps(parts: Sequence[Any]) -> tuple[list[int], list[int]]:
     """Positions of hosted calls (`toolCall`, `executableCode`) without their result, and of results without
     their call before them, in the parts of one step."""
-    waiting, places, orphans = OpenCalls(()), [], []
+    waiting, places, orphans = waiting_of(()), [], []
     for at, part in enumerate(parts):
         for name in data_of(part):
             held = field(part, name)
             id = _word(held, "id") if isinstance(held, dict) else None
             if name in _HOSTED.values():
-                waiting.extend([Call(id, name)])
+                waiting.add(OpenCall(Call(id, name), unit=0, turn=0))
                 places.append(at)
             elif name in _HOSTED and waiting.take(Result(id, _HOSTED[name])) is None:
                 orphans.append(at)
-    return [places[position] for position, _ in waiting.left()], orphans
+    return [places[key] for key, _ in waiting.left()], orphans
 
 
-class OpenCalls:
-    """The calls of one step that wait for a response; each is known by its position among them.
-
-    A response answers the call that has its id, if both have one, else the first call that has its name.
-    """
-
-    def __init__(self, calls: Iterable[Call]) -> None:
-        self._calls: list[Call] = []
-        self._open: list[bool] = []
-        self._queues: dict[tuple[str, str], deque[int]] = {}
-        self.extend(calls)
-
-    def extend(self, calls: Iterable[Call]) -> None:
-        """More calls of the step."""
-        for call in calls:
-            at = len(self._calls)
-            self._calls.append(call)
-            self._open.append(True)
-            for key in call_keys(call):
-                self._queues.setdefault(key, deque()).append(at)
-
-    def take(self, result: Result) -> int | None:
-        """The position of the call that `result` answers, no longer open; None if it answers none."""
-        for key in result_keys(result):
-            queue = self._queues.get(key)
-            while queue:
-                at = queue.popleft()
-                if self._open[at]:
-                    self._open[at] = False
-                    return at
-        return None
-
-    def take_all(self, results: Sequence[Result]) -> list[int | None]:
-        """The same for all results of a content, those that have an id first."""
-        taken: list[int | None] = [None] * len(results)
-        for at in ids_first(results):
-            taken[at] = self.take(results[at])
-        return taken
-
-    def left(self) -> list[tuple[int, Call]]:
-        """Positions and calls that still wait."""
-        return [(at, call) for at, call in enumerate(self._calls) if self._open[at]]
-
-
-def call_keys(call: Call) -> list[tuple[str, str]]:
-    """Under which keys a call may be found."""
-    if call.id is None:
-        return [("bare", call.name), ("named", call.name)]
-    return [("id", call.id), ("named", call.name)]
-
-
-def result_keys(result: Result) -> list[tuple[str, str]]:
-    """Under which keys the call of a result may be found, the best first."""
-    if result.id is None:
-        return [("named", result.name)]
-    return [("id", result.id), ("bare", result.name)]
+def waiting_of(calls: Iterable[Call]) -> OpenCalls:
+    """The calls of one step as they wait for their responses; the key of each is its position among them."""
+    return OpenCalls(OpenCall(call, unit=0, turn=0) for call in calls)
 
 
 def insert_responses(

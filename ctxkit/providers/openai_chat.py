@@ -99,6 +99,10 @@ class OpenAIChat:
         """A user message of `text` alone."""
         return {"role": "user", "content": text}
 
+    def arranged(self, entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int, Entry]]:
+        """As they are: a stand-in may stand anywhere between steps."""
+        return list(enumerate(entries))
+
     def answer(self, entries: Sequence[Entry], call: Call, text: str) -> list[Entry]:
         """The unit with one message more, at the end of the run that follows the caller. Raises PlanError if no
         message makes this call."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.core.items import Part, PartKind, Weight
 from ctxkit.core.provider import Entry
 from ctxkit.errors import PlanError
-from ctxkit.providers.common import opaque_tokens, replace_at, text_of_json, type_of_file
-from ctxkit.tokens.media import audio_tokens, file_tokens, openai_image_tokens
+from ctxkit.providers.common import (
+    is_object_text,
+    opaque_tokens,
+    replace_at,
+    string_of,
+    text_of,
+    text_of_json,
+    type_of_file,
+)
+from ctxkit.tokens.media import audio_tokens, data_url_type, file_tokens, openai_image_tokens
 
 __all__ = [
     "MEDIA_TYPES",
@@ -49,7 +56,7 @@ def with_content(entry: Entry, part: Part, content: Any) -> Entry:
         case PartKind.TEXT, str():
             value: Any = content
         case PartKind.RESULT, _:
-            value = content if isinstance(content, str) else text_of_json(content)
+            value = text_of(content)
         case PartKind.ARGUMENTS, _:
             value = _arguments_text(part, content)
         case PartKind.MEDIA, str() if content.strip():
@@ -93,12 +100,12 @@ def media_type(part: dict[str, Any]) -> str:
     inner = _inner(part)
     match part.get("type"):
         case "image_url":
-            return _mime(inner.get("url")) or "image"
+            return data_url_type(inner.get("url")) or "image"
         case "input_audio":
             kind = inner.get("format")
             return f"audio/{kind}" if isinstance(kind, str) and kind else "audio"
         case _:
-            return _mime(inner.get("file_data")) or type_of_file(inner.get("filename")) or "file"
+            return data_url_type(inner.get("file_data")) or type_of_file(inner.get("filename")) or "file"
 
 
 def _content(entry: Entry) -> Iterator[Part]:
@@ -131,7 +138,7 @@ def _result(entry: Entry) -> Iterator[Part]:
         PartKind.RESULT,
         content,
         "\n".join(texts),
-        name=_text(entry.get("name")),
+        name=string_of(entry.get("name")),
         call=call if isinstance(call, str) else None,
     )
     yield from others
@@ -176,7 +183,7 @@ def _spoken(entry: Entry) -> Iterator[Part]:
 
 def _sealed(path: tuple[str | int, ...], value: object, said: object) -> Part:
     """What the model said that is no text to be edited."""
-    return Part(path, PartKind.OPAQUE, value, _text(said), sealed=PartKind.TEXT)
+    return Part(path, PartKind.OPAQUE, value, string_of(said), sealed=PartKind.TEXT)
 
 
 def _arguments(entry: Entry) -> Iterator[Part]:
@@ -195,8 +202,9 @@ def _arguments(entry: Entry) -> Iterator[Part]:
 
 def _argument(path: tuple[str | int, ...], holder: dict[str, Any], call_id: str | None) -> Part:
     value = holder[str(path[-1])]
-    text = value if isinstance(value, str) else text_of_json(value)
-    return Part(path, PartKind.ARGUMENTS, value, text, name=_text(holder.get("name")), call=call_id)
+    return Part(
+        path, PartKind.ARGUMENTS, value, text_of(value), name=string_of(holder.get("name")), call=call_id
+    )
 
 
 def _arguments_text(part: Part, content: Any) -> str:
@@ -204,17 +212,10 @@ def _arguments_text(part: Part, content: Any) -> str:
     if isinstance(content, dict):
         return text_of_json(content)
     if isinstance(content, str) and (
-        part.path[-1] == "input" or content == part.value or _is_object(content)
+        part.path[-1] == "input" or content == part.value or is_object_text(content)
     ):
         return content
     raise PlanError(f"the arguments of {part.name or 'a call'} take a JSON object, as a dict or as text")
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _weight_of_part(part: Part) -> tuple[tuple[str, ...], int]:
@@ -229,7 +230,7 @@ def _weight_of_part(part: Part) -> tuple[tuple[str, ...], int]:
         case PartKind.OPAQUE if isinstance(part.value, str):
             return (part.value,), 0  # a refusal
         case PartKind.OPAQUE if part.path == ("audio",) and isinstance(part.value, dict):
-            return (_text(part.value.get("transcript")),), opaque_tokens(_text(part.value.get("id")))
+            return (string_of(part.value.get("transcript")),), opaque_tokens(string_of(part.value.get("id")))
         case PartKind.OPAQUE:
             return (), opaque_tokens(text_of_json(part.value))
         case _:
@@ -240,13 +241,13 @@ def _media_tokens(block: dict[str, Any]) -> int:
     inner = _inner(block)
     match block.get("type"):
         case "image_url":
-            return openai_image_tokens(_text(inner.get("url")), _text(inner.get("detail")) or "auto")
+            return openai_image_tokens(string_of(inner.get("url")), string_of(inner.get("detail")) or "auto")
         case "input_audio":
-            return audio_tokens(_text(inner.get("data")), _text(inner.get("format")))
+            return audio_tokens(string_of(inner.get("data")), string_of(inner.get("format")))
         case _:
-            data = _text(inner.get("file_data"))
+            data = string_of(inner.get("file_data"))
             mime = media_type(block)
-            return file_tokens(data or _text(inner.get("file_id")), mime if "/" in mime else "")
+            return file_tokens(data or string_of(inner.get("file_id")), mime if "/" in mime else "")
 
 
 def _inner(block: dict[str, Any]) -> dict[str, Any]:
@@ -255,14 +256,3 @@ def _inner(block: dict[str, Any]) -> dict[str, Any]:
     if isinstance(inner, str):
         return {"url": inner}
     return inner if isinstance(inner, dict) else {}
-
-
-def _mime(url: object) -> str:
-    """The media type of a data URL, "" for anything else."""
-    if not isinstance(url, str) or url[:5].lower() != "data:":
-        return ""
-    return url[5:200].partition(",")[0].partition(";")[0].strip().lower()
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxkit.core.items import Call, Result, Role, Shape
 from ctxkit.errors import ProviderFormatError
-from ctxkit.providers.common import path_text
+from ctxkit.providers.common import path_text, string_of
 from ctxkit.providers.foreign import refuse_foreign
 
 __all__ = ["FORMAT", "ROLES", "call_ids", "given_to", "result_id", "shape_of", "shown"]
@@ -33,7 +33,9 @@ def shape_of(entry: object, index: int) -> Shape:
         case "assistant":
             shape = Shape(Role.MODEL, calls=tuple(_calls(entry, index)))
         case "tool":
-            shape = Shape(Role.TOOL, results=(Result(_tool_call_id(entry, index), _text(entry.get("name"))),))
+            shape = Shape(
+                Role.TOOL, results=(Result(_tool_call_id(entry, index), string_of(entry.get("name"))),)
+            )
         case "function":
             shape = Shape(Role.TOOL, results=(Result(None, _function_name(entry, index)),))
         case str():
@@ -155,10 +157,6 @@ def _check_content(content: object, index: int) -> None:
             raise _wrong(
                 (*path, kind), f"the {kind} of a {kind} part is a string, not {_json_type(part.get(kind))}"
             )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _json_type(value: object) -> str:

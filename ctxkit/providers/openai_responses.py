@@ -123,6 +123,10 @@ class OpenAIResponses:
         """A user message of one text part."""
         return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
+    def arranged(self, entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int, Entry]]:
+        """As they are: a stand-in may stand anywhere between steps."""
+        return list(enumerate(entries))
+
     def answer(self, entries: Sequence[Entry], call: Call, text: str) -> list[Entry]:
         """The unit with an output for `call`, of the type that answers it, where `place` puts one.
 

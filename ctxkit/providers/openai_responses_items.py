@@ -11,7 +11,7 @@ from typing import Any
 from ctxkit.core.items import Call, Result, Role, Shape
 from ctxkit.core.provider import Entry
 from ctxkit.errors import ProviderFormatError
-from ctxkit.providers.common import path_text, text_of_json
+from ctxkit.providers.common import path_text, string_of, text_of
 from ctxkit.providers.foreign import refuse_foreign
 
 __all__ = [
@@ -165,8 +165,7 @@ def shape_of(entry: Entry, index: int) -> Shape:
 def program_of(entry: Entry) -> str:
     """The call id of the `program` by which a call was made, "" if it was made by the model itself."""
     caller = entry.get("caller")
-    program = caller.get("caller_id") if isinstance(caller, dict) else None
-    return program if isinstance(program, str) else ""
+    return string_of(caller.get("caller_id")) if isinstance(caller, dict) else ""
 
 
 def without_id(entry: Entry) -> Entry | None:
@@ -215,8 +214,8 @@ def native_output(kind: str, old: Any, content: Any) -> Any:
         case "computer_call_output":
             return BLANK_SCREENSHOT
         case "shell_call_output":
-            return [{"stdout": _text(content), "stderr": "", "outcome": _outcome(old)}]
-    return _text(content)
+            return [{"stdout": text_of(content), "stderr": "", "outcome": _outcome(old)}]
+    return text_of(content)
 
 
 def made_answer(entry: Entry, call: Call, text: str) -> Entry:
@@ -271,8 +270,7 @@ def _output_shape(entry: Entry, kind: str, index: int) -> Shape:
     if kind == "tool_search_output" and not _searched_by_client(entry):
         return Shape(Role.MODEL, binds="previous")
     call_type = CALL_TYPES[OUTPUT_TYPES[kind]]
-    name = entry.get("name")
-    name = name if isinstance(name, str) else ""
+    name = string_of(entry.get("name"))
     nameless = entry.get("call_id") is None and kind == "function_call_output" and name
     id = None if nameless else _id_at(entry, call_type.output_key, index)
     binds = "previous" if program_of(entry) else ""
@@ -323,10 +321,6 @@ def _outcome(old: Any) -> Any:
     success = {"type": "exit", "exit_code": 0}
     failures = (outcome for outcome in outcomes if outcome != success)
     return next(failures, outcomes[-1] if outcomes else success)
-
-
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else text_of_json(content)
 
 
 def _brief(value: Any) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.core.items import Part, PartKind, Weight
 from ctxkit.core.provider import Entry
 from ctxkit.errors import PlanError
-from ctxkit.providers.common import opaque_tokens, replace_at, text_of_json, type_of_file
+from ctxkit.providers.common import (
+    is_object_text,
+    kind_of,
+    opaque_tokens,
+    replace_at,
+    string_of,
+    text_of,
+    text_of_json,
+    type_of_file,
+)
 from ctxkit.providers.openai_responses_items import (
     BLANK_SCREENSHOT,
     CALL_TYPES,
@@ -18,7 +26,7 @@ from ctxkit.providers.openai_responses_items import (
     program_of,
     type_of,
 )
-from ctxkit.tokens.media import audio_tokens, file_tokens, openai_image_tokens
+from ctxkit.tokens.media import audio_tokens, data_url_type, file_tokens, is_data_url, openai_image_tokens
 
 __all__ = ["parts_of", "weigh_item", "with_part"]
 
@@ -91,7 +99,7 @@ def weigh_item(entry: Entry) -> Weight:
     match type_of(entry):
         case "function_call" | "custom_tool_call":
             named = [entry.get("namespace"), entry.get("name"), entry.get("arguments"), entry.get("input")]
-            return Weight(tuple(_text(value) for value in named if value), _ENVELOPE)
+            return Weight(tuple(text_of(value) for value in named if value), _ENVELOPE)
         case "image_generation_call":
             picture = f"data:image/png;base64,{entry.get('result') or ''}"
             asked = entry.get("revised_prompt")
@@ -118,7 +126,7 @@ def _content_parts(content: Any) -> Iterator[Part]:
 
 
 def _block_part(block: Any, path: tuple[str | int, ...]) -> Part:
-    kind = _kind(block)
+    kind = kind_of(block)
     if kind in _MEDIA:
         return Part(path, PartKind.MEDIA, block, _media_type(block))
     key = _TEXT_KEYS.get(kind, "")
@@ -143,10 +151,10 @@ def _call_parts(entry: Entry, kind: str) -> tuple[Part, ...]:
     if call_type.arguments not in entry:
         return (Part((), PartKind.OPAQUE, entry),)
     arguments = entry[call_type.arguments]
-    name = call_type.name or _text(entry.get("name"))
+    name = call_type.name or text_of(entry.get("name"))
     id = entry.get(call_type.key)
     call = id if isinstance(id, str) else None
-    return (Part((call_type.arguments,), PartKind.ARGUMENTS, arguments, _text(arguments), name, call),)
+    return (Part((call_type.arguments,), PartKind.ARGUMENTS, arguments, text_of(arguments), name, call),)
 
 
 def _output_parts(entry: Entry, kind: str) -> Iterator[Part]:
@@ -156,28 +164,27 @@ def _output_parts(entry: Entry, kind: str) -> Iterator[Part]:
         yield Part((), PartKind.OPAQUE, entry)
         return
     id = entry.get(CALL_TYPES[OUTPUT_TYPES[kind]].output_key)
-    name = entry.get("name")
     yield Part(
         ("output",),
         PartKind.RESULT,
         output,
         _output_text(output),
-        name if isinstance(name, str) else "",
+        string_of(entry.get("name")),
         id if isinstance(id, str) else None,
     )
-    if _kind(output) in _MEDIA and output != BLANK_SCREENSHOT:
+    if kind_of(output) in _MEDIA and output != BLANK_SCREENSHOT:
         yield Part(("output",), PartKind.MEDIA, output, _media_type(output))
     for number, block in enumerate(output if isinstance(output, list) else ()):
-        if _kind(block) in _MEDIA:
+        if kind_of(block) in _MEDIA:
             yield Part(("output", number), PartKind.MEDIA, block, _media_type(block))
 
 
 def _output_text(output: Any) -> str:
     """What the model reads of an output: texts of its parts, what commands wrote, else its JSON."""
-    if _kind(output) in _MEDIA:
+    if kind_of(output) in _MEDIA:
         return ""
     if not isinstance(output, list) or not all(isinstance(piece, dict) for piece in output):
-        return _text(output)
+        return text_of(output)
     texts = (piece.get(key) for piece in output for key in ("text", "stdout", "stderr"))
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
@@ -192,13 +199,13 @@ def _described(entry: Entry, content: Any) -> Entry:
 
 def _arguments(kind: str, old: Any, content: Any) -> Any:
     if kind == "custom_tool_call":
-        return _text(content)
+        return text_of(content)
     if kind == "function_call":
-        if not isinstance(content, dict) and not _is_object(content):
+        if not isinstance(content, dict) and not is_object_text(content):
             raise PlanError(
                 "the arguments of a function are replaced by a dict or the JSON text of an object"
             )
-        return _text(content)
+        return text_of(content)
     if not isinstance(content, dict) or not isinstance(old, dict):
         raise PlanError(f"the arguments of a {kind} are replaced by a dict, not {type(content).__name__}")
     changed = [key for key in old.keys() | content.keys() if type(old.get(key)) is not type(content.get(key))]
@@ -209,13 +216,6 @@ def _arguments(kind: str, old: Any, content: Any) -> Any:
     return content
 
 
-def _is_object(text: Any) -> bool:
-    try:
-        return isinstance(text, str) and isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
 def _weight(root: Any) -> Weight:
     """Every text below `root`, with the keys of what is no content part. Takes any depth."""
     texts: list[str] = []
@@ -224,7 +224,7 @@ def _weight(root: Any) -> Weight:
     while stack:
         node = stack.pop()
         match node:
-            case dict() if _kind(node) in _MEDIA:
+            case dict() if kind_of(node) in _MEDIA:
                 fixed += _media_tokens(node)
             case dict():
                 fixed += sum(_unread_tokens(key, value) for key, value in node.items())
@@ -240,7 +240,7 @@ def _weight(root: Any) -> Weight:
 
 def _seen(block: dict[str, Any]) -> list[Any]:
     """What the model reads of a dict: a text part's text alone, else keys and values."""
-    if _kind(block) in _TEXT_KEYS or _kind(block) in ("summary_text", "reasoning_text"):
+    if kind_of(block) in _TEXT_KEYS or kind_of(block) in ("summary_text", "reasoning_text"):
         return [block.get("text"), block.get("refusal")]
     read = (
         (key, value) for key, value in block.items() if key not in _OPAQUE_KEYS and not _unread(key, value)
@@ -250,9 +250,7 @@ def _seen(block: dict[str, Any]) -> list[Any]:
 
 def _unread(key: str, value: Any) -> bool:
     """Whether a value is no text for the model: opaque, or a data URL where an address stands."""
-    return isinstance(value, str) and (
-        key in _OPAQUE_KEYS or (key in _URL_KEYS and value.startswith("data:"))
-    )
+    return isinstance(value, str) and (key in _OPAQUE_KEYS or (key in _URL_KEYS and is_data_url(value)))
 
 
 def _unread_tokens(key: str, value: Any) -> int:
@@ -275,22 +273,10 @@ def _media_tokens(block: dict[str, Any]) -> int:
 
 def _media_type(block: dict[str, Any]) -> str:
     """The media type of an image, file or recording as far as the block tells it."""
-    source = _string(block, "image_url", "file_data")
-    if source.startswith("data:"):
-        return source[5:105].partition(";")[0].partition(",")[0]
-    kind = _kind(block)
     fallback = {"input_file": type_of_file(block.get("filename")) or "file", "input_audio": "audio"}
-    return fallback.get(kind, "image")
+    told = data_url_type(_string(block, "image_url", "file_data"))
+    return told or fallback.get(kind_of(block), "image")
 
 
 def _string(block: dict[str, Any], *keys: str) -> str:
     return next((block[key] for key in keys if isinstance(block.get(key), str)), "")
-
-
-def _kind(block: Any) -> str:
-    kind = block.get("type") if isinstance(block, dict) else None
-    return kind if isinstance(kind, str) else ""
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else text_of_json(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxkit.core.items import Role
 from ctxkit.core.provider import Entry, Repair
-from ctxkit.providers.common import text_of_json
+from ctxkit.providers.common import text_of, text_of_json
 from ctxkit.providers.openai_responses_items import (
     CALL_TYPES,
     OUTPUT_TYPES,
@@ -255,4 +255,4 @@ def _triggers(bench: _Bench, seen: Sequence[Seen]) -> None:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else text_of_json(value)
+    return "" if value is None else text_of(value)

@@ -20,9 +20,11 @@ def named_in(folder: Path) -> list[EntryPoint]:
     """The strategies that a package names in its entry points.
 
     Raises:
-        ConfigError: there is no pyproject.toml, it cannot be read, or it names no strategy.
+        ConfigError: there is no such folder or no pyproject.toml in it, it cannot be read, or it names no strategy.
     """
     file = folder / "pyproject.toml"
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}")
     try:
         table: Any = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

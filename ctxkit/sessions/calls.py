@@ -21,7 +21,7 @@ __all__ = [
     "first_results",
     "is_told_by_order",
     "none_open",
-    "text_of",
+    "result_text",
     "unanswered",
     "within_reach",
 ]
@@ -70,8 +70,7 @@ def _asked(state: State, at: int, provider: Provider) -> Asked:
         place for place, each in enumerate(state.open) if (each.call, each.unit) == (call.call, call.unit)
     ]
     given = [text for made, text in _made_in(state, call.unit, provider) if made == call.call]
-    answered = len(given) - len(like) if call.call.id is None else 0  # of one id the newest is answered first
-    place = answered + like.index(at)
+    place = len(given) - len(like) + like.index(at)
     return Asked(call, place, given[place])
 
 
@@ -101,7 +100,7 @@ def answering(state: State, call: OpenCall, text: str, provider: Provider) -> En
     return next(each for each in answered if each is not entry)
 
 
-def text_of(result: Any, call: OpenCall) -> str:
+def result_text(result: Any, call: OpenCall) -> str:
     """What a tool gave, as text: a text as it is, else its JSON.
 
     Raises:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast, get_args
 
 from ctxkit.archive import Handles, Kept
 from ctxkit.core.edits import Failure
@@ -15,7 +15,7 @@ from ctxkit.core.items import Item
 from ctxkit.core.state import State
 from ctxkit.core.view import Past
 from ctxkit.errors import SessionError
-from ctxkit.history import ERASES, Step
+from ctxkit.history import ERASES, Step, StepKind
 from ctxkit.sessions.changes import Json, change, changed, item_from, item_json, span_from
 from ctxkit.sessions.halves import MOVED, moved_from
 
@@ -214,13 +214,15 @@ def _step_json(step: Step, before: State) -> Json:
 
 
 def _step_from(kind: str, told: Mapping[str, Any], before: State) -> Step:
+    if kind not in get_args(StepKind):
+        raise ValueError
     state = changed(_found(kind, before), told["change"])
     arrived = told.get("arrived", ())
     if kind not in ERASES and state.next_id != before.next_id + len(arrived):
         raise ValueError
     new = {item.id: item for item in state.items[-len(arrived) :]} if arrived else {}
     return Step(
-        kind,
+        cast(StepKind, kind),
         state,
         arrived=tuple(new[each] if isinstance(each, int) else item_from(each) for each in arrived),
         kept=kept_from(told.get("kept", ())),

@@ -17,7 +17,7 @@ from ctxkit.core.provider import Entry
 from ctxkit.core.state import OpenCall
 from ctxkit.history import Added, Snapshot
 from ctxkit.models.functions import called
-from ctxkit.preparation import Preparation, Request
+from ctxkit.preparation import Preparation, Request, Settings
 from ctxkit.report import Report
 from ctxkit.sessions import calls
 from ctxkit.sessions.calls import Asked, first_results
@@ -71,7 +71,7 @@ class Session(Recalled):
             SessionError: the log cannot be read.
             StoreError: the store cannot be reached.
         """
-        preparation = Preparation.of(settings)
+        preparation = Preparation(Settings.of(settings))
         opened = open_store(store) if isinstance(store, str) else store
         session = cls(id, opened, preparation, background=background, snapshots=snapshots, clock=clock)
         session._owns_store = opened is not store
@@ -329,7 +329,7 @@ class Session(Recalled):
                 return answered
             ran.append(asked)
             result = await called(run, asked.call, asked.arguments)
-            answered += await self._answer(asked, calls.text_of(result, asked.call))
+            answered += await self._answer(asked, calls.result_text(result, asked.call))
 
     async def close_call(self, call: str, text: str) -> None:
         """Give up on an open call: on the wire it has the stand-in result `text` from now on.

@@ -154,6 +154,8 @@ class Snapshots:
 
     def _looked(self, raw: Entry, number: int, item: Item | Beside | None) -> _Known:
         """An entry that goes out as `item`, or that ctxkit wrote for this request alone in the place of it."""
+        if isinstance(item, Item) and item.marks_gap:
+            item = replace(item, raw=raw)
         if isinstance(item, Beside):
             # no later request refers to it: what it holds may have to be erased alone
             return _Known(raw, digest_of(raw), None, f"{item.made} {id(raw)}", _content(item))

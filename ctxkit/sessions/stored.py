@@ -7,7 +7,7 @@ from typing import cast
 
 from ctxkit.core.budget import Budget
 from ctxkit.errors import ConversationError, SessionError
-from ctxkit.preparation import Preparation
+from ctxkit.preparation import Preparation, Settings
 from ctxkit.providers import FORMATS, FormatName
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.records import told_in
@@ -34,7 +34,7 @@ async def stored(store: Store, session: str) -> Session:
 
 async def log_of(store: Store, session: str) -> Log:
     """The log of a session, with nothing read yet; raises what `stored` raises."""
-    preparation = Preparation(await _format(store, session), ROOM)
+    preparation = Preparation(Settings(await _format(store, session), ROOM))
     return Log(store, session, preparation.history, preparation.provider, time.time)
 
 

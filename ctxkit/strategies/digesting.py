@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.jsons import json_text
-from ctxkit.literals import LONGEST_KEY, Rank, as_json, rank, telling, words_of
+from ctxkit.literals import LONGEST_KEY, Rank, as_json, rank, words_of
+from ctxkit.strategies.listing import told_in
 
 __all__ = [
     "MARK",
@@ -92,8 +93,13 @@ def records_of(value: dict[str, Any]) -> list[Any] | None:
 def _shortened(text: str) -> str:
     if len(text) <= LONGEST_KEY:
         return text
-    told = "\n".join(dict.fromkeys(telling(text))) or text
+    told = _as_text(told_in(text)) or text
     return told if len(told) <= LONGEST_TEXT else told[:LONGEST_TEXT].rstrip() + " …"
+
+
+def _as_text(told: Iterable[Sequence[str]]) -> str:
+    """Sentences as lines, with an empty line between those of two records."""
+    return "\n\n".join("\n".join(record) for record in told if record)
 
 
 def leaves(value: Any, field: str = "") -> Iterator[Leaf]:
@@ -136,9 +142,9 @@ def digest(text: str, mark: str, *, least: Rank, asked: frozenset[str], seen: se
     """
     value = as_json(text)
     if value is None:
-        lines = [line for line in dict.fromkeys(telling(text)) if line not in seen]
-        seen.update(lines)
-        return "\n".join([mark, *lines])
+        told = [[line for line in record if line not in seen] for record in told_in(text)]
+        seen.update(line for record in told for line in record)
+        return f"{mark}\n{_as_text(told)}".rstrip("\n")
     whole = normal(value)
     facts = list(leaves(whole))
     ranks = [rank(leaf.field, leaf.value, asked) for leaf in facts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from ctxkit.core.conversation import Unit
@@ -46,7 +47,7 @@ class DropOldest(CompressionStrategy):
                 after = view.after(plan)
             except PlanRejected as error:
                 reasons.append(str(error))
-                more = going | set(_left(chunks, going)[:1])
+                more = going | {at for at in _left(chunks, going)[:1] if not chunks[at].kept_for_min}
             else:
                 best, more = plan, _more(chunks, going, after)
             if more == going:
@@ -57,10 +58,12 @@ class DropOldest(CompressionStrategy):
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Units that go together, and whether they leave a gap that is marked."""
+    """Units that go together, whether they leave a gap that is marked, and whether a region's `min` keeps them, as long
+    as the request fits."""
 
     units: tuple[Unit, ...]
     leaves_gap: bool
+    kept_for_min: bool = False
 
     @property
     def items(self) -> Iterator[Item]:
@@ -75,8 +78,8 @@ class _Chunk:
 
 def _chunks(view: View) -> Iterator[_Chunk]:
     """What goes together: what has a low priority, then all that may go of a past turn, oldest first, then steps of
-    the current one one by one, then summaries. What is smaller than its stand-in stays. The steps of a loop that has
-    to begin with thinking go in order, whatever their priority."""
+    the current one one by one, then summaries, then what a region's `min` keeps. What is smaller than its stand-in stays.
+    The steps of a loop that has to begin with thinking go in order, whatever their priority."""
     regions = view.budget.regions
     low = {name for name, region in regions.items() if region.priority < 0}
     in_order = {unit.id for unit in view.tool_loop} if view.thinks_first else set[int]()
@@ -96,14 +99,13 @@ def _chunks(view: View) -> Iterator[_Chunk]:
         else:
             yield from (_Chunk(run, at == 0) for at, run in enumerate(_runs(units, view)))
     yield from (_Chunk((unit,), False) for unit in free if unit.synthetic)
+    yield from (_Chunk((unit,), sizes[unit.turn] > 1, kept_for_min=True) for unit in view.kept_for_min())
 
 
 def _runs(units: Sequence[Unit], view: View) -> Iterator[tuple[Unit, ...]]:
     """Steps of the current turn, as few at a time as may go; behind the last run none may."""
-    start = 0
-    while (end := view.cut(units, start + 1)) > start:
+    for start, end in pairwise((0, *view.ends(units))):
         yield tuple(units[start:end])
-        start = end
 
 
 def _surplus(chunks: Sequence[_Chunk], view: View) -> frozenset[int]:
@@ -125,14 +127,15 @@ def _more(chunks: Sequence[_Chunk], going: Set[int], view: View) -> frozenset[in
     No summary goes for the sake of its region: it is as long as the region had room, and stand-ins came beside it.
     """
     left = _left(chunks, going)
-    targets = view.targets(item for at in left for item in chunks[at].items if not item.synthetic)
+    items = (item for at in left if not chunks[at].kept_for_min for item in chunks[at].items)
+    targets = view.targets(item for item in items if not item.synthetic)
     there, more, sizes = {unit.id for unit in view.units}, set(going), dict(view.regions)
     for at in going:
         if chunks[at].units[0].id in there:
             _leave_out(chunks[at], sizes)
     for at in left:
         pressed = targets.pressed(sizes)
-        if not pressed:
+        if not pressed or (chunks[at].kept_for_min and sum(sizes.values()) <= view.budget.limit):
             break
         if any(item.region in pressed for item in chunks[at].items):
             more.add(at)

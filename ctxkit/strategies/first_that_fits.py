@@ -27,12 +27,13 @@ class FirstThatFits(CompressionStrategy):
 
     async def plan(self, view: View, services: Services) -> Plan:
         total = Plan()
-        while True:
+        while any(_missed(view)):
             plan, after = await self._closest(view, services)
             total += plan
-            if not any(_missed(after)) or _missed(after) >= _missed(view):
-                return total
+            if _missed(after) >= _missed(view):
+                break
             view = after
+        return total
 
     async def _closest(self, view: View, services: Services) -> tuple[Plan, View]:
         """The plan of the first step that is enough, or of the one that comes closest, and the view after it."""

@@ -29,7 +29,8 @@ from ctxkit.strategies.packing import (
     kept,
     ranked,
 )
-from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, size_of, step_of, steps_of
+from ctxkit.strategies.steps import Step, keep_written, lines_of, read_again, step_of, steps_of
+from ctxkit.strategies.values import size_of
 
 __all__ = ["Fold", "asked_of"]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from ctxkit.core.conversation import Unit
 from ctxkit.core.edits import Edit, Failure, Pin, Plan, Remember, Retract, Unpin
@@ -17,9 +17,10 @@ from ctxkit.core.items import PartKind, Role
 from ctxkit.core.view import View
 from ctxkit.keyfacts.answering import answers, asks_for_vital
 from ctxkit.keyfacts.finding import MOST_RULES
-from ctxkit.keyfacts.ledger import Ledger, Settled
+from ctxkit.keyfacts.ledger import Ledger, Settled, is_users
 from ctxkit.keyfacts.reading import LONGEST_TEXT, MOST_OF_MESSAGE, Reader
 from ctxkit.keyfacts.room import Room, about_to_go, room_of
+from ctxkit.keyfacts.words import is_legible
 from ctxkit.strategy import CompressionStrategy, Services
 from ctxkit.summaries.specifics import specifics
 
@@ -76,6 +77,13 @@ class KeepKeyFacts(CompressionStrategy):
     must_keep: tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], ...] = ()
     specifics: bool = True
 
+    @field_validator("must_keep")
+    @classmethod
+    def _are_legible(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(map(is_legible, words)):
+            raise ValueError("there is nothing to be read in one of the words")
+        return words
+
     def plan(self, view: View, services: Services) -> Plan:
         if not (view.over or view.surplus_turns):
             return Plan()
@@ -88,9 +96,13 @@ class KeepKeyFacts(CompressionStrategy):
         bound = ledger.bind(
             chain(reader.told_again(going, rules=True), reader.bound(speaking)), room.grow_to // 2
         )
-        wanted = _of_items(speaking, {*_sources(bound.left), *reader.partial, *reader.secret})
-        answered = _answered(view, self.must_keep)
-        places = self._places(view, wanted, answered, room.shrink_to - ledger.bound_tokens)
+        of_users = _sources(fact for fact in bound.left if is_users(fact))
+        wanted = (
+            _of_items(speaking, {*of_users, *reader.partial, *reader.secret}),
+            _of_items(speaking, set(_sources(bound.left))),
+            _answered(view, self.must_keep),
+        )
+        places = self._places(view, wanted, room.shrink_to - ledger.bound_tokens)
         unpinned = (unit for unit in going if unit not in places.pinned)
         found = chain(reader.told_again(going, rules=False), reader.stated(unpinned))
         stated = ledger.settle(found, room, _used_in(view, going, self.kind))
@@ -98,15 +110,16 @@ class KeepKeyFacts(CompressionStrategy):
         failures = self._told(room, places.left, stated, reader)
         return Plan(Plan.of(*edits, *places.edits()).stages, tuple(failures))
 
-    def _places(self, view: View, wanted: set[int], answered: set[int], most: int) -> _Places:
+    def _places(self, view: View, wanted: Sequence[set[int]], most: int) -> _Places:
         """What becomes of units, whether or not they are about to go (the steps that come next may take more), and of
-        those that it pinned before: the oldest are pinned, as far as there is room, answers and their
-        questions after all others."""
+        those that it pinned before: as many are pinned as there is room, those of the first set first, of each set
+        the oldest."""
         mine = {pin.unit for pin in view.state.pins if pin.by == self.kind}
+        rank = {id: at for at, ids in reversed(list(enumerate(wanted))) for id in ids}
         places = _Places()
-        fresh = wanted | (answered & {unit.id for unit in view.free()})
+        fresh = rank.keys() & {unit.id for unit in view.free()}
         units = [unit for unit in view.units if unit.id in fresh | mine]
-        for unit in sorted(units, key=lambda unit: unit.id in answered - wanted):
+        for unit in sorted(units, key=lambda unit: rank.get(unit.id, int(not _has_words(unit)))):
             cost = unit.tokens + GAP
             if cost <= most:
                 most -= cost
@@ -147,7 +160,12 @@ class KeepKeyFacts(CompressionStrategy):
 def _speaking(free: Sequence[Unit], going: Sequence[Unit]) -> list[Unit]:
     """Units that may say what has to be kept: all that users said, and whatever else is about to go."""
     ids = {unit.id for unit in going}
-    return [unit for unit in free if unit.id in ids or any(item.shape.words for item in unit.items)]
+    return [unit for unit in free if unit.id in ids or _has_words(unit)]
+
+
+def _has_words(unit: Unit) -> bool:
+    """Whether anything in a unit is in a user's own words."""
+    return any(item.shape.words for item in unit.items)
 
 
 def _of_items(units: Sequence[Unit], items: set[int]) -> set[int]:

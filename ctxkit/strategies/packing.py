@@ -202,7 +202,7 @@ def _in_order(step: Step, age: int, worthy: list[tuple[float, int, float]]) -> I
     facts, head, most = step.facts, step.head, -math.inf
     names: set[tuple[str, bool]] = set()
     for place, (_, number, lack) in enumerate(worthy):
-        field, _, _, size, asked, _ = facts[number]
+        field, _, _, size, asked, _, _ = facts[number]
         tokens = size + head
         head = 0
         if (field, asked) not in names:

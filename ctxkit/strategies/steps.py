@@ -8,21 +8,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ctxkit.core.items import PartKind
 from ctxkit.core.marks import is_marked
 from ctxkit.core.pairing import Awaited
 from ctxkit.core.provider import Entry
 from ctxkit.core.state import Meter
-from ctxkit.literals import Rank, as_json, gist, has_literal, looks_like_id, rank, telling, words_of
-from ctxkit.strategies.digesting import MARK, MAX_DEPTH, NAMELESS, records_of, text_of
+from ctxkit.literals import Rank, as_json, words_of
+from ctxkit.strategies.values import Fact, fact_of, facts_of, sentence, sentences_of, size_of
 from ctxkit.summaries.returned import digest_in, returned
 
 __all__ = [
     "ASSISTANT",
     "USER",
-    "Fact",
     "Place",
     "Step",
     "keep_written",
@@ -30,7 +29,6 @@ __all__ = [
     "ln",
     "name_size",
     "read_again",
-    "size_of",
     "step_of",
     "steps_of",
 ]
@@ -46,45 +44,21 @@ LONGEST_DIGEST = 50_000
 SHORT_WORDS = 300
 """Characters of a user's message up to which it is kept as a whole or not at all."""
 
-LONGEST_VALUE = 200
-"""Characters of a string in JSON; of a longer one its telling sentences are facts."""
-
 STEPS = 96
 """Steps that are kept for the next compaction."""
 
 DIGESTS = 16
 """Digests that are kept for the next compaction."""
 
-_PIECE = re.compile(r"[A-Za-z]{1,7}|\d{1,3}|[^\sA-Za-z\d]")
 _QUOTED = re.compile(r'[\x00-\x1f\x7f;|{}"]|\) ->|^\s|\s$|^$')
 _NAME_QUOTED = re.compile(r'[\x00-\x1f\x7f;|{}="()]|^\s|\s$|^$')
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _ASKED = re.compile(rf'\(((?:[^"]|{_STRING})*?)\)(?= ->|$)')
 _HEAD = re.compile(rf"{_STRING}|(?:(?!\(| ?-> ).)*")
 _WORD = re.compile(
-    rf"(?P<group>{_STRING}|[^=;|{{}}\"]+)\{{|(?P<end>\}})(?:; )?"
-    rf"|(?:(?P<field>{_STRING}|[^=;|{{}}\"]+)=)?(?P<value>{_STRING}|[^;|{{}}]*?)(?P<more>; | \| |(?=\}})|$)"
+    rf"(?P<group>{_STRING}|[^=;|{{}}\"]+)\{{|(?P<end>\}})(?P<then>; | \|{{2,}} )?"
+    rf"|(?:(?P<field>{_STRING}|[^=;|{{}}\"]+)=)?(?P<value>{_STRING}|[^;|{{}}]*?)(?P<more>; | \|+ |(?=\}})|$)"
 )
-
-
-class Fact(NamedTuple):
-    """A value beside its field name, or a sentence.
-
-    Attributes:
-        field: the nearest key, "" for a sentence.
-        text: the value as it is written.
-        level: its rank by itself.
-        size: tokens of it without its field name, about.
-        asked: whether it is an argument of the call.
-        group: the key of the object around, where it takes one to tell fields of one name apart.
-    """
-
-    field: str
-    text: str
-    level: Rank
-    size: int
-    asked: bool = False
-    group: str = ""
 
 
 Row = tuple[int, str, str, Rank, float]
@@ -129,7 +103,7 @@ class Step:
         found: dict[tuple[str, bool], list[Row]] = {}
         about = " ".join(self.given)
         echoes: set[str] = set()
-        for number, (field, text, level, size, asked, _) in enumerate(self.facts):
+        for number, (field, text, level, size, asked, _, _) in enumerate(self.facts):
             key = f"{_words(field)}={text}" if field else text
             if asked:
                 echoes.add(key)
@@ -160,8 +134,23 @@ class Step:
         if len(numbers) == len(self.facts):
             return self
         if numbers not in self._parts:
-            self._parts[numbers] = Step(self.name, self.said, tuple(self.facts[number] for number in numbers))
+            facts = self._kept(numbers) if any(self._apart) else map(self.facts.__getitem__, numbers)
+            self._parts[numbers] = Step(self.name, self.said, tuple(facts))
         return self._parts[numbers]
+
+    def _kept(self, numbers: tuple[int, ...]) -> Iterator[Fact]:
+        """These of its facts, each as far apart from the one before it as any between them was."""
+        before, last = -1, None
+        for number in numbers:
+            fact = self.facts[number]
+            follows = last is not None and last.asked == fact.asked and bool(last.field) == bool(fact.field)
+            apart = max(self._apart[before + 1 : number + 1]) if follows else 0
+            yield fact if apart == fact.apart else fact._replace(apart=apart)
+            before, last = number, fact
+
+    @cached_property
+    def _apart(self) -> list[int]:
+        return [fact.apart for fact in self.facts]
 
     @cached_property
     def _parts(self) -> dict[tuple[int, ...], Step]:
@@ -182,14 +171,14 @@ class Step:
     def _written(self, goes_on: bool) -> str:
         facts = self.facts
         if self.said:
-            return "\n ".join([f"{self.name}:", *self.texts])
+            return "".join([f"{self.name}:", *_told(facts)])
         asked = [fact for fact in facts if fact.asked]
         answers = [fact for fact in facts if not fact.asked and fact.field]
-        told = [fact.text for fact in facts if not fact.asked and not fact.field]
+        told = [fact for fact in facts if not fact.asked and not fact.field]
         head = "" if goes_on else _name(self.name)
         head += f"({_pairs(asked)})" if asked or not (head or answers) else ""
         head += f" -> {_pairs(answers)}" if answers else ""
-        return "\n ".join([head.lstrip(), *told])
+        return "".join([head.lstrip(), *_told(told)])
 
 
 def lines_of(steps: Iterable[Step]) -> list[str]:
@@ -199,11 +188,6 @@ def lines_of(steps: Iterable[Step]) -> list[str]:
         lines.append(step.line(before))
         before = "" if step.said else step.name
     return lines
-
-
-def size_of(text: str) -> int:
-    """Tokens of a text, about: pieces of words, digits by threes, marks."""
-    return len(_PIECE.findall(text))
 
 
 @lru_cache(maxsize=1024)
@@ -221,23 +205,6 @@ def _words(field: str) -> str:
 def name_size(field: str) -> int:
     """Tokens of a field name, about, with what parts it from its value; 0 without one."""
     return size_of(field) + 1 if field else 0
-
-
-def _fact(field: str, text: str, asked: bool, group: str) -> Fact:
-    return Fact(field, text, *_rated(field, text.translate(_ALIKE)), asked, group)
-
-
-_ALIKE = str.maketrans("12345678", "99999999")
-
-
-@lru_cache(maxsize=4096)
-def _rated(field: str, text: str) -> tuple[Rank, int]:
-    """Rank and size of a value; which digits there are makes no difference."""
-    return rank(field, text), size_of(text) + 1
-
-
-def _sentence(text: str) -> Fact:
-    return Fact("", text, Rank.KEY if has_literal(text) else Rank.DETAIL, size_of(text) + 1)
 
 
 # Entries as steps
@@ -282,7 +249,7 @@ def _came_back(text: str) -> tuple[Step, ...]:
     if lines and len(lines) <= LONGEST_DIGEST:
         return read_again(lines)
     return tuple(
-        step_of("", said) if by == "tool" else Step(by, True, (_sentence(said),))
+        step_of("", said) if by == "tool" else Step(by, True, (sentence(said),))
         for by, said in returned(text) or ()
     )
 
@@ -290,8 +257,8 @@ def _came_back(text: str) -> tuple[Step, ...]:
 @lru_cache(maxsize=STEPS)
 def _said(who: str, text: str) -> Step:
     whole = who == USER and len(text) <= SHORT_WORDS
-    sentences = [" ".join(text.split())] if whole else dict.fromkeys(telling(text))
-    return Step(who, True, tuple(map(_sentence, sentences)))
+    facts = [sentence(" ".join(text.split()))] if whole else sentences_of(text)
+    return Step(who, True, tuple(facts))
 
 
 def step_of(name: str, result: str) -> Step:
@@ -301,91 +268,45 @@ def step_of(name: str, result: str) -> Step:
 
 @lru_cache(maxsize=STEPS)
 def _called(name: str, arguments: str, *results: str) -> Step:
-    facts = _facts(as_json(arguments), asked=True)
-    told: list[Fact] = []
-    for result in results:
-        value = as_json(result)
-        if value is None:
-            told += map(_sentence, gist(result))
-        else:
-            facts += _facts(value, asked=False)
-    return Step(name, False, (*facts, *told))
-
-
-def _facts(value: Any, *, asked: bool) -> list[Fact]:
-    """The leaves of a JSON value as facts. The key of the object around is told where it takes one to tell fields of
-    one name apart, and where it looks like a value itself."""
-    found: list[tuple[str, str, str]] = []
-    _leaves(value, "", NAMELESS, found, 0)
-    groups: dict[str, set[str]] = {}
-    if any(group for group, _, _ in found):
-        for group, field, _ in found:
-            groups.setdefault(field, set()).add(group)
-    return [
-        _fact(field, text, asked, group if group and (len(groups[field]) > 1 or looks_like_id(group)) else "")
-        for group, field, text in dict.fromkeys(found)
-    ]
-
-
-def _leaves(value: Any, group: str, field: str, found: list[tuple[str, str, str]], depth: int) -> None:
-    """Add the group, field and text of each leaf, in order. JSON inside strings is read, of long strings the telling
-    sentences, and of a table of records that name their own key the records."""
-    kind = type(value)
-    if kind is str:
-        if len(value) <= LONGEST_VALUE and value[:1] not in _OPENING:
-            found.append((group, field, value))
-        else:
-            _texts(value, group, field, found, depth)
-    elif kind is dict and depth <= MAX_DEPTH:
-        records = records_of(value)
-        if records is not None:
-            _leaves(records, group, field, found, depth + 1)
-            return
-        for key, each in value.items():
-            if key != MARK:
-                _leaves(each, key if type(each) is dict else group, key, found, depth + 1)
-    elif kind is list and depth <= MAX_DEPTH:
-        for each in value:
-            _leaves(each, group, field, found, depth + 1)
-    elif kind is int or kind is float or kind is bool:
-        found.append((group, field, text_of(value)))
-
-
-_OPENING = frozenset(("", "[", "{", " ", "\n", "\t", "\r"))
-"""How a string begins that is empty, or may be JSON."""
-
-
-def _texts(value: str, group: str, field: str, found: list[tuple[str, str, str]], depth: int) -> None:
-    """Add what a string says that is not simply a value."""
-    inner = as_json(value)
-    if inner is not None:
-        _leaves(inner, group, field, found, depth + 1)
-    elif len(value) > LONGEST_VALUE:
-        found.extend((group, field, sentence) for sentence in dict.fromkeys(telling(value)))
-    elif value:
-        found.append((group, field, value))
+    read = [as_json(result) for result in results]
+    facts = facts_of([as_json(arguments)], asked=True)
+    facts += facts_of([value for value in read if value is not None], asked=False)
+    told = (result for result, value in zip(results, read, strict=True) if value is None)
+    return Step(name, False, (*facts, *sentences_of(*told, short=True)))
 
 
 # Facts as lines
 
 
 def _pairs(facts: Sequence[Fact]) -> str:
-    """Values beside their field names; the name is said once for values that follow each other."""
+    """Values beside their field names. The name is said once for values that follow each other: in one record, and in
+    records with no other."""
     written: list[str] = []
     group = field = before = ""
+    alone = True
     for at, fact in enumerate(facts):
         opens = fact.group != group
         if opens and group:
             written.append("}")
-        if opens or not at or fact.field != field or ":" in before or "=" in before + fact.text:
-            written += ["; "] if at else []
+        same = bool(at) and not opens and fact.field == field
+        named = not same or ":" in before or "=" in before + fact.text or (fact.apart > 0 and not alone)
+        if fact.apart:
+            written.append(f" {'|' * (fact.apart + 1)} ")
+        elif at:
+            written.append("; " if named else " | ")
+        if named:
             written += [_name(fact.group), "{"] if opens and fact.group else []
             written += [_name(fact.field), "="] if fact.field else []
-        else:
-            written.append(" | ")
         written.append(_value(fact))
+        alone = fact.apart > 0 or not at or (alone and same)
         group, field, before = fact.group, fact.field, fact.text
     return "".join([*written, "}"]) if group else "".join(written)
+
+
+def _told(facts: Iterable[Fact]) -> Iterator[str]:
+    """Sentences as lines, with an empty line between those of two records."""
+    for fact in facts:
+        yield f"\n\n {fact.text}" if fact.apart else f"\n {fact.text}"
 
 
 def _value(fact: Fact) -> str:
@@ -418,7 +339,7 @@ def read_again(text: str) -> tuple[Step, ...]:
         return known
     blocks: list[list[str]] = []
     for line in text.split("\n"):
-        if line.startswith(" ") and blocks:
+        if blocks and (not line or line.startswith(" ")):
             blocks[-1].append(line[1:])
         else:
             blocks.append([line])
@@ -431,13 +352,21 @@ def read_again(text: str) -> tuple[Step, ...]:
 
 
 def _step(head: str, told: Sequence[str], before: str) -> Step:
-    sentences = map(_sentence, told)
+    sentences = _read_told(told)
     if head in (f"{USER}:", f"{ASSISTANT}:"):
         return Step(head[:-1], True, tuple(sentences))
     name, asked, answers = _cut(head, before)
     return Step(
         name, False, (*_read_pairs(asked, asked=True), *_read_pairs(answers, asked=False), *sentences)
     )
+
+
+def _read_told(lines: Sequence[str]) -> Iterator[Fact]:
+    apart = 0
+    for at, line in enumerate(lines):
+        if line:
+            yield sentence(line, apart)
+        apart = int(at > 0 and not line)
 
 
 def _cut(head: str, before: str) -> tuple[str, str, str]:
@@ -453,7 +382,7 @@ def _cut(head: str, before: str) -> tuple[str, str, str]:
 
 def _read_pairs(text: str, *, asked: bool) -> Iterator[Fact]:
     group = field = ""
-    at, carry = 0, False
+    at, carry, apart = 0, False, 0
     while at < len(text):
         found = _WORD.match(text, at)
         if found is None or found.end() == at:
@@ -462,11 +391,16 @@ def _read_pairs(text: str, *, asked: bool) -> Iterator[Fact]:
         if found["group"] is not None:
             group, carry = _plain(found["group"]), False
         elif found["end"]:
-            group, carry = "", False
+            group, carry, apart = "", False, _apart(found["then"])
         else:
             field = _plain(found["field"]) if found["field"] is not None else field if carry else ""
-            yield _fact(field, _plain(found["value"]), asked, group)
-            carry = found["more"] == " | "
+            yield fact_of(field, _plain(found["value"]), asked, group, apart)
+            carry, apart = found["more"].startswith(" |"), _apart(found["more"])
+
+
+def _apart(mark: str | None) -> int:
+    """How far apart what stands on both sides of a mark is."""
+    return max(0, mark.count("|") - 1) if mark else 0
 
 
 def _plain(text: str) -> str:

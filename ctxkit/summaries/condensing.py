@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from ctxkit.summaries.answers import BLANK, faults
+from ctxkit.summaries.attribution import directs, seizes
 from ctxkit.summaries.cues import binds
 from ctxkit.summaries.exact import absent_lines, locked
 from ctxkit.summaries.language import Language, language_of
-from ctxkit.summaries.origins import Origins, directs, seizes
+from ctxkit.summaries.origins import Origins
 from ctxkit.summaries.prose import normal, stems
 from ctxkit.summaries.salience import Said, unlabelled
 from ctxkit.summaries.sections import SECTIONS, Sections, parse, written
@@ -172,7 +173,7 @@ def condensed(
     new, told = Origins((), aged.old, aged.language).cleaned(new)
     new, orders = _placed(new, aged)
     must = locked((), aged.old, aged.language)
-    kept = tuple(dict.fromkeys(absent_lines(_joined(new, aged.rest), must, aged.language)))
+    kept = tuple(dict.fromkeys(absent_lines(_joined(new, aged.rest), must)))
     left = count(written(new, aged.language))
     moved = sum(count(f"- {line}\n") for line in kept)
     reasons = list(_losses(new, aged, left, moved, size))

@@ -52,11 +52,13 @@ VITAL = (
 """What says that something harms somebody, in English and Chinese."""
 
 RULE = (
-    r"must(?:n['’]?t)?(?! have(?! (?:a|an|the|at|no|some|to)(?![A-Za-z]))| be (?:kidding|joking|mistaken|right|nice|a mistake|something|some mistake))|never(?! mind)|forbid\w{0,6}|forbade|prohibit\w{0,6}"
+    r"must(?:n['’]?t)?|never|forbid\w{0,6}|forbade|prohibit\w{0,6}"
     r"|banned|can(?:not|['’]t| not) have|no (?:\w{1,20} ){1,3}ever|not (?:allowed|permitted)|under no circumstances?|on no account|no exceptions?|at all costs|shall not|contraindicat\w{1,6}"
     r"|(?:do not|do n['’]?t|don['’]?t)(?! (?:really |actually |even )?(?:know|think|understand|remember|see|mind|care|believe|recall|worry|hesitate"
-    r"|have|need|feel|like|want|get it|mean)(?![A-Za-z]))",
-    r"禁止|[严嚴]禁|禁忌|必[须須]|[务務]必|(?<!要)不要(?![紧緊钱錢])|不[许許]|不[准準]|(?<![舍捨巴记記恨怪])不得(?![不已了])|[请請]勿|切勿"
+    r"|have|need|feel|like|want|get it|mean)(?![A-Za-z]))"
+    r"|please (?:do not|don['’]?t) have(?! to(?![A-Za-z]))|(?<![A-Za-z] )(?<![A-Za-z])do not have(?! to(?![A-Za-z]))"
+    r"|(?<![A-Za-z] )(?<![A-Za-z])don['’]?t have (?:\w{1,20} ){1,4}?(?:\w{2,20}ed|be|call|come|deliver|go|knock|leave|ring|send|sent|ship|wait)(?![A-Za-z])",
+    r"禁止|[严嚴]禁|禁忌|必[须須]|[务務]必|(?<!要)不要(?![紧緊钱錢])|不[许許]|不[准準]|(?<![舍捨巴恨怪])不得(?![不已了])|[请請]勿|切勿"
     r"|[绝絕決决]不|[绝絕][对對]不|不能(?:超[过過]|多于|少于|高于|低于|早于|晚于)"
     r"|千万(?:别|不)|一定不|永远不|永不|从不|不可以|(?<![特区分级类个离差告性识辨判鉴派])别(?=[放加给用打买发让再把吃动删改忘碰去来取告泄提安订退])",
 )

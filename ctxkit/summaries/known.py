@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from operator import is_not
 
 from ctxkit.summaries.prose import normal
-from ctxkit.summaries.specifics import Kind, Specific, specifics
+from ctxkit.summaries.specifics import Kind, Specific, narrow, specifics
 
-__all__ = ["Known", "foreign", "is_checked", "missing", "replaced"]
+__all__ = ["Known", "foreign", "is_checked", "replaced"]
 
 _CHECKED = frozenset(Kind) - {Kind.CONSTRAINT, Kind.COMMAND, Kind.DATE, Kind.TIME}
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -31,12 +32,6 @@ def is_checked(specific: Specific) -> bool:
     return specific.kind in _CHECKED
 
 
-def missing(summary: str, locked: Iterable[Specific]) -> tuple[Specific, ...]:
-    """Those of `locked` that do not stand in the summary verbatim, white space and the case of clauses aside."""
-    known = Known((summary,))
-    return tuple(each for each in locked if not known.verbatim(each))
-
-
 class Known:
     """Texts in which specifics are looked up. They are read once, however many are asked for."""
 
@@ -44,7 +39,7 @@ class Known:
         self._texts: Sequence[str] = tuple(texts)
 
     def has(self, specific: Specific) -> bool:
-        """Whether a specific stands there, sums of money and commands in another way of writing too."""
+        """Whether a specific stands there, sums of money, commands and full-width letters in another way of writing too."""
         if self.verbatim(specific):
             return True
         match specific.kind:
@@ -53,13 +48,11 @@ class Known:
             case Kind.AMOUNT:
                 return _numbers(specific.text) <= self._numbers
             case _:
-                return False
+                return any(True for _ in self._narrow._standing(narrow(specific.text)))
 
     def verbatim(self, specific: Specific) -> bool:
         """Whether a specific stands there as it is, and not merely as a piece of a longer one."""
-        if any(True for _ in self._standing(specific.text)):
-            return True
-        return specific.kind is Kind.CONSTRAINT and normal(specific.text) in self._normal
+        return any(True for _ in self._standing(specific.text))
 
     def missing(self, specifics: Iterable[Specific]) -> tuple[Specific, ...]:
         """Those that do not stand there; see `has`."""
@@ -77,12 +70,18 @@ class Known:
         """
         runs = [(match.start(), self._runs.get(match.group(), ())) for match in _RUN.finditer(piece)]
         if not runs:
-            yield from (at for at, text in enumerate(self._texts) if piece in text)
+            yield from (at for at, text in enumerate(self._texts) for _ in _places(piece, text))
             return
         offset, places = min(runs, key=lambda run: len(run[1]))
         for at, start in places:
             if _stands_at(piece, self._texts[at], start - offset):
                 yield at
+
+    @cached_property
+    def _narrow(self) -> Known:
+        """The same texts in the usual width."""
+        texts = [narrow(each) for each in self._texts]
+        return Known(texts) if any(map(is_not, texts, self._texts)) else self
 
     @cached_property
     def _runs(self) -> dict[str, list[tuple[int, int]]]:
@@ -105,13 +104,19 @@ class Known:
 def replaced(text: str, piece: str, by: str) -> str:
     """A text with another in each place where a piece stands, and not merely as a piece of something longer."""
     kept, end = [], 0
+    for at in _places(piece, text):
+        kept += [text[end:at], by]
+        end = at + len(piece)
+    return "".join([*kept, text[end:]])
+
+
+def _places(piece: str, text: str) -> Iterator[int]:
+    """The places of a text at which a piece stands by itself."""
     at = text.find(piece)
     while at >= 0:
         if _stands_at(piece, text, at):
-            kept += [text[end:at], by]
-            end = at + len(piece)
+            yield at
         at = text.find(piece, at + len(piece))
-    return "".join([*kept, text[end:]])
 
 
 def _stands_at(piece: str, text: str, at: int) -> bool:
@@ -123,6 +128,7 @@ def _stands_at(piece: str, text: str, at: int) -> bool:
 
 
 def _joins(neighbour: str, edge: str) -> bool:
+    neighbour, edge = narrow(neighbour), narrow(edge)
     return neighbour.isascii() and neighbour.isalnum() and edge.isascii() and edge.isalnum()
 
 

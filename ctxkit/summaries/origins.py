@@ -9,15 +9,18 @@ from functools import lru_cache
 
 from ctxkit.literals import HAN
 from ctxkit.summaries.answers import without_tags
+from ctxkit.summaries.attribution import PERSONS, Quoted, directs, quoted, seizes, spoken_of, voice_of
+from ctxkit.summaries.cues import binds
 from ctxkit.summaries.known import Known, is_checked, replaced
+from ctxkit.summaries.labels import author_of
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import sentences
-from ctxkit.summaries.salience import Said, label, unlabelled
+from ctxkit.summaries.salience import Said, called, label, unlabelled
 from ctxkit.summaries.sections import Sections
 from ctxkit.summaries.specifics import Kind, Specific, specifics
 from ctxkit.summaries.support import NOTED, UNVERIFIED, Support, Supported, Voices, is_unverified
 
-__all__ = ["NOT_IN_SOURCE", "Origins", "directs", "seizes"]
+__all__ = ["NOT_IN_SOURCE", "Origins"]
 
 NOT_IN_SOURCE: dict[Language, str] = {"en": "[not in the source]", "zh": "[原文没有]"}
 """What stands in a summary for a value that is in none of its sources."""
@@ -34,52 +37,9 @@ _PEOPLES = ("goal", "decisions")
 _COUNTED = frozenset({Kind.AMOUNT, Kind.DATE, Kind.TIME})
 """Kinds that tell one value from another by a digit alone: "one day" and "Friday" stand anywhere."""
 
-_NAMED = re.compile(
-    r"\W{0,3}(?:the )?(?:(?P<user>user|customer|client|human|用户|客户|顾客)|(?P<system>system|developer|系统|开发者))"
-    r"(?: ?(?:prompt|message|says?|said|wants?|wanted|asks?|asked|states?|stated|requests?|requested|agrees|agreed"
-    r"|confirms?|confirmed|decided)|提示|消息|说|要求|表示|希望|同意|确认)?(?:\W{0,3}[:：]|[\])】）]\W{0,3}[:：]?)\W{0,3}(?=\w)",
-    re.IGNORECASE,
-)
-"""What stands before a line that a person is quoted with, when it is not the label that ctxkit writes."""
-
-MOST_OF_A_VALUE = 2
-"""Words behind "Customer:" that are a value of that name, and quote nobody."""
-
-_PERSONS = ("user", "system")
-"""Who may order somebody."""
 _CLAUSE = re.compile(r"[,;](?=\s)|[，；]")
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _WORD = re.compile(f"[{HAN}]|[A-Za-z0-9]+")
-_PIECE = re.compile(rf"[{HAN}]|[^\s{HAN}]+")
-
-_SEIZES = re.compile(
-    r"\b(?:from now on|(?:ignore|disregard|override|forget) (?:all|any|every|your|the|previous|prior|earlier)|you are now"
-    r"|(?:system|developer) ?(?:prompt|message)? ?:|(?:new|previous|prior) (?:instruction|rule)s?\b)"
-    r"|\A\W*(?:system|developer)\b ?[:：]"
-    r"|从现在(?:开始|起)|(?:忽略|无视|忘记|不要理会)(?:之前|以上|所有|上述|先前|前面)|系统(?:提示|消息)?[:：]|新(?:的)?(?:指令|规则)",
-    re.IGNORECASE,
-)
-"""What only somebody says who wants to be obeyed by whoever reads it."""
-
-_DIRECTS = re.compile(
-    r"\b(?:you (?:must|should|shall|will|have to)|must|never|always|do not|don['’]t|these (?:instruction|rule)s?)\b"
-    r"|\A\W*(?:important|attention|assistant)\b ?[:：]"
-    r"|\A\W*(?:please |kindly |then |now |and |also )*(?:send|forward|reply|respond|answer|delete|remove|run|execute|call|use"
-    r"|transfer|pay|visit|click|open|reveal|print|output|email|post|upload|download|install|share|tell|say|act|pretend|add|set"
-    r"|change|write|grant|approve)\b"
-    r"|今后|必须|务必|一定要|不要|不得|不许|禁止|切勿|千万|请(?:将|把|勿|立即|立刻|务必|发|转)",
-    re.IGNORECASE,
-)
-
-
-def directs(text: str) -> bool:
-    """Whether a sentence tells somebody what to do."""
-    return seizes(text) or _DIRECTS.search(text) is not None
-
-
-def seizes(text: str) -> bool:
-    """Whether a sentence wants to be obeyed by whoever reads it."""
-    return _SEIZES.search(text) is not None
 
 
 class Origins:
@@ -107,6 +67,7 @@ class Origins:
         self._own_runs = set(_runs(own)) if self._tools else set()
         self._run_by = _by_run(said_by_tools)
         self._support = Support(own, said_by_tools)
+        self._people = frozenset(_people(sources, kept))
         self._voices = Voices(tuple(_voiced(sources, earlier))) if sources else None
 
     def cleaned(self, sections: Sections) -> tuple[Sections, tuple[str, ...]]:
@@ -138,11 +99,12 @@ class Origins:
     def _in_its_place(self, section: str, line: str, told: list[str]) -> tuple[str, str]:
         """Where a line belongs, without the instructions in it that only tools gave or nobody; "" when nothing else is
         there."""
-        by, said = _quoted(line)
+        quote = self._quoted(line)
+        said = quote.said
         whole = tuple(sentences(said)) or (said,)
         kept = []
         for sentence in whole:
-            why = self._why_left_out(section, by, sentence)
+            why = self._why_left_out(section, quote, sentence)
             if why:
                 told.append(f"left out, {why}: {sentence!r:.120}")
             else:
@@ -155,24 +117,53 @@ class Origins:
             section, line = self._inexact(line, told)
         return self._attributed(section, line, told) if line else (section, "")
 
-    def _why_left_out(self, section: str, by: str, sentence: str) -> str:
+    def _quoted(self, line: str) -> Quoted:
+        return quoted(line, self._people)
+
+    def _why_left_out(self, section: str, quote: Quoted, sentence: str) -> str:
         """Why a sentence goes, "" for one that may stay."""
-        if self._orders(sentence, told_as=by):
+        if self._orders(sentence, told_as=quote.by):
             return "an instruction that only a tool's text has"
-        wants_obedience = section == "exact" or by == "system" or seizes(sentence)
-        if wants_obedience and directs(sentence) and self._unasked(section, by, sentence):
+        wants_obedience = section == "exact" or quote.by == "system" or seizes(sentence)
+        if wants_obedience and directs(sentence) and self._why_doubted(section, quote, sentence):
             return "an instruction that no person gave"
         return ""
 
-    def _unasked(self, section: str, by: str, sentence: str) -> bool:
-        """Whether a sentence tells what somebody wants or agreed on, and is not what they said; or the opposite of it."""
-        if self._voices is None or by == "tool":
+    def _why_doubted(self, section: str, quote: Quoted, sentence: str) -> str:
+        """Why a sentence, told in somebody's name, is not to be relied on, "" where it is."""
+        if self._voices is None or quote.by == "tool":
+            return ""
+        if self._is_anothers(quote, sentence):
+            return "somebody else said it"
+        if self._takes_back(quote, sentence):
+            return "nobody took that back"
+        return "no person asked for it" if self._is_unasked(section, quote, sentence) else ""
+
+    def _is_anothers(self, quote: Quoted, sentence: str) -> bool:
+        """Whether a person said it nearly word for word, and not the one that is named with it. What the assistant says
+        again in the user's words is its own, but for rules."""
+        assert self._voices is not None
+        told = quote if quote.by else spoken_of(sentence, self._people)
+        checks = told.author or (told.by == "assistant" and binds(sentence))
+        words = sentence if quote.by else told.said
+        if not checks or self._voices.quoted(told.voice, words):
             return False
+        return any(self._voices.quoted(person, words) for person in PERSONS)
+
+    def _takes_back(self, quote: Quoted, sentence: str) -> bool:
+        """Whether a sentence says that a rule of people's holds no more, and nobody said so; of what is told as theirs, no
+        person."""
+        assert self._voices is not None
+        return self._voices.takes_back(sentence, people_alone=quote.by in PERSONS)
+
+    def _is_unasked(self, section: str, quote: Quoted, sentence: str) -> bool:
+        """Whether a sentence tells what somebody wants or agreed on, and is not what they said; or the opposite of it."""
+        assert self._voices is not None
         orders = directs(sentence)
-        if by in _PERSONS:
-            return self._is_put_in_the_mouth_of(by, section, sentence, orders=orders)
-        if by and section == "exact":
-            return orders and not self._voices.quoted(by, sentence)
+        if quote.by in PERSONS:
+            return self._is_put_in_the_mouth_of(quote, section, sentence, orders=orders)
+        if quote.by and section == "exact":
+            return orders and not self._voices.quoted(quote.voice, sentence)
         if section not in (*_PEOPLES, "exact"):
             return False
         if not orders:
@@ -180,37 +171,38 @@ class Origins:
         seizing = [clause for clause in _CLAUSE.split(sentence) if seizes(clause)]
         return not all(self._voices.gave(each, people_alone=bool(seizing)) for each in seizing or [sentence])
 
-    def _is_put_in_the_mouth_of(self, by: str, section: str, sentence: str, *, orders: bool) -> bool:
+    def _is_put_in_the_mouth_of(self, quote: Quoted, section: str, sentence: str, *, orders: bool) -> bool:
         """Whether a person who is named with a sentence did not say it, as far as it matters in its section."""
         assert self._voices is not None
-        if self._voices.quoted(by, sentence):
+        if self._voices.quoted(quote.voice, sentence):
             return False
-        if orders or (by == "user" and section == "decisions"):
+        if orders or (quote.by == "user" and section == "decisions"):
             return True
-        if by == "system":
+        if quote.by == "system":
             elsewhere = section != "decisions" and self._voices.quoted("", sentence)
-            return not (elsewhere or self._voices.told(by, sentence))
+            return not (elsewhere or self._voices.told(quote.voice, sentence))
         if section in ("goal", "open"):
-            return not self._voices.told(by, sentence)
+            return not self._voices.told(quote.voice, sentence)
         return self._voices.contradicted(sentence)
 
     def _is_exact(self, line: str) -> bool:
         """Whether a line has a value that was said, or is what its speaker said; an order, and what is told as a person's,
         has to be that."""
-        by, said = _quoted(line)
+        quote = self._quoted(line)
+        said, voice = quote.said, quote.voice
         if self._voices is None:
             return True
-        if by != "tool" and directs(said):
-            return self._voices.quoted(by, said)
-        of_others = by not in _PERSONS or (bool(self._tools) and self._is_tools(said))
+        if quote.by != "tool" and directs(said):
+            return self._voices.quoted(voice, said)
+        of_others = quote.by not in PERSONS or (bool(self._tools) and self._is_tools(said))
         if of_others and any(self._tells(each) for each in _values(said)):
             return True
-        if by == "tool":
+        if quote.by == "tool":
             runs = set(_runs(said))
             return max(self._runs_of_tools(runs).values(), default=0) >= MOSTLY * len(runs)
         name, _, value = said.replace("：", ":").partition(":")
-        named = len(name) <= LONGEST_NAME and (by not in _PERSONS or self._voices.quoted("", name))
-        return any(self._voices.quoted(by, each) for each in ((said, value) if named else (said,)))
+        named = len(name) <= LONGEST_NAME and (quote.by not in PERSONS or self._voices.quoted("", name))
+        return any(self._voices.quoted(voice, each) for each in ((said, value) if named else (said,)))
 
     def _tells(self, value: Specific) -> bool:
         """Whether a value was said, and is one that tells anything by itself."""
@@ -219,13 +211,14 @@ class Origins:
 
     def _inexact(self, line: str, told: list[str]) -> tuple[str, str]:
         """What is no exact value, as a fact; "" when nothing supports it."""
-        by, said = _quoted(line)
-        own = self._support.of(said, translated=False) is Supported.OWN
-        if by == "tool" or own or (self._tools and self._is_tools(said)):
+        quote = self._quoted(line)
+        own = self._support.of(quote.said, translated=False) is Supported.OWN
+        if quote.by == "tool" or own or (self._tools and self._is_tools(quote.said)):
             told.append(
                 f"moved from exact values to facts, since nobody said it in these words: {line!r:.120}"
             )
-            return "facts", self._unverified(said) if by in (*_PERSONS, "assistant") else line
+            of_a_speaker = quote.by in (*PERSONS, "assistant")
+            return "facts", self._unverified(quote.said) if of_a_speaker else line
         told.append(f"left out, no exact value and nothing that was said supports it: {line!r:.120}")
         return "exact", ""
 
@@ -239,33 +232,36 @@ class Origins:
 
     def _attributed(self, section: str, line: str, told: list[str]) -> tuple[str, str]:
         """The line under its section; with the name of the tool before it, and a fact, when only that tool said it."""
-        by, said = _quoted(line)
+        quote = self._quoted(line)
+        by, said = quote.by, quote.said
         fact = "facts" if section in _PEOPLES else section
         if by == "tool":
             return fact, line
         if self._tools and self._is_tools(said):
             return fact, label("tool", self._language, self._tool_of(said)) + said
-        if any(self._unasked(section, by, each) for each in tuple(sentences(said)) or (said,)):
-            told.append(f"marked as unverified, since no person asked for it: {line!r:.120}")
+        doubts = (self._why_doubted(section, quote, each) for each in tuple(sentences(said)) or (said,))
+        why = next(filter(None, doubts), "")
+        if why:
+            told.append(f"marked as unverified, since {why}: {line!r:.120}")
             return "facts", self._unverified(said)
-        line = self._named(section, by, line, said)
+        line = self._named(section, quote, line)
         support = Supported.OWN if section == "exact" else self._supported(section, by, said)
         if support is Supported.TOOLS and section in _PEOPLES:
             told.append(f"moved from {section} to facts, since only tools speak of it: {line!r:.120}")
-            return fact, self._unverified(said if by in _PERSONS else line)
+            return fact, self._unverified(said if by in PERSONS else line)
         if support is Supported.TOOLS:
             return fact, label("tool", self._language, self._tool_of(said)) + said
         if support is Supported.NOBODY:
             told.append(f"marked as unverified, since nothing that was said supports it: {line!r:.120}")
-            return fact, self._unverified(said if by in _PERSONS else line)
+            return fact, self._unverified(said if by in PERSONS else line)
         return section, line
 
-    def _named(self, section: str, by: str, line: str, said: str) -> str:
+    def _named(self, section: str, quote: Quoted, line: str) -> str:
         """A line without the name of a person who said it in other words, where the name would make it binding."""
-        binding = by == "system" or (by == "user" and section in ("goal", "open"))
-        if self._voices is None or not binding or self._voices.quoted(by, said):
+        binding = quote.by == "system" or (quote.by == "user" and section in ("goal", "open"))
+        if self._voices is None or not binding or self._voices.quoted(quote.voice, quote.said):
             return line
-        return said
+        return quote.said
 
     def _supported(self, section: str, by: str, said: str) -> Supported:
         """Whose a line is. What people want, what a user is quoted with and what somebody is to do translates no tool."""
@@ -332,26 +328,28 @@ def _retold(line: str) -> Said:
     return Said(by or "assistant", said, name)
 
 
-def _quoted(line: str) -> tuple[str, str]:
-    """Who is quoted with a line, "" for nobody, and the line without its label."""
-    by, said = unlabelled(line)
-    found = None if by else _NAMED.match(line)
-    if found is None:
-        return by, said
-    rest = line[found.end() :]
-    is_value = len(_PIECE.findall(rest)) <= MOST_OF_A_VALUE and not directs(rest)
-    return ("", line) if is_value else (found.lastgroup or "", rest)
+def _people(sources: Sequence[Said], kept: Sequence[str]) -> Iterator[str]:
+    """The names of the users who speak."""
+    for each in sources:
+        if each.by == "user" and each.writer.author:
+            yield called(each.writer.author)
+    for line in kept:
+        if unlabelled(line)[0] == "user" and author_of(line):
+            yield author_of(line)
 
 
 def _voiced(sources: Sequence[Said], earlier: Sections) -> Iterator[tuple[str, str]]:
     """Who said what, tools left aside, "" for a goal, a decision or an exact value of an earlier summary that names
     nobody. A fact of it that names nobody counts less: it may be what a tool said, in another script."""
     for each in sources:
-        yield ("assistant", each.call) if each.by == "tool" else (each.by, each.text)
+        if each.by == "tool":
+            yield "assistant", each.call
+        else:
+            yield voice_of(each.by, called(each.writer.author)), each.text
     for section, line in earlier.lines():
-        by, said = _quoted(line)
-        if by != "tool" and not is_unverified(line):
-            yield by or ("" if section in (*_PEOPLES, "exact") else NOTED), said
+        quote = quoted(line)
+        if quote.by != "tool" and not is_unverified(line):
+            yield quote.voice or ("" if section in (*_PEOPLES, "exact") else NOTED), quote.said
 
 
 def _own(said: Said) -> tuple[str, ...]:

@@ -32,14 +32,16 @@ LONGEST = 280
 STEM = 4
 """Letters of a word that count: "book", "booked" and "booking" are the same."""
 
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*\Z)|~{3,})(.*)\Z", re.DOTALL)
+"""A fence; what opens and closes in one line is a span of code in a line of prose."""
+
 _BULLET = re.compile(r"(?:[-*+•·>]|#{1,6}|\d{1,2}[.)])[ \t]+|[（(]?\d{1,2}[)）、]")
 _END = re.compile(
     rf"""(?<![.!?])[.!?]++["'”’)\]*]{{0,3}}(?=[\s{HAN}])|[。！？；]+[”’」』）)]{{0,3}}|…{{1,6}}(?=\s)"""
 )
 _CLAUSE = re.compile(r"[,;:](?=\s)|[，；：]|\s[-–—](?=\s)|——")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(（\"“'‘])(?:(?:[A-Za-z]\.)*[A-Za-z]|(?i:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|approx|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?"
+    r"(?:^|[\s(（\"“‘]|(?<![A-Za-z])')(?:(?:[A-Za-z]\.)*[A-Za-z]|(?i:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|approx|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?"
     r"|Oct|Nov|Dec|Inc|Ltd|Co|Corp|cf|al|Ph\.D))\.\Z|(?:^|[\s(（])(?:No|Nr)\.\Z|^\s*\d{1,2}\.\Z"
 )
 _OF_A_NUMBER = re.compile(r"(?:^|[\s(（])(?:no|nos|nr|art|sec|para|ch|vol|pp?)\.\Z")
@@ -50,6 +52,10 @@ _OF_MORE = re.compile(
     r"|lbs?|kg|mg|ml|ft|hrs?|mins?|secs?|yrs?|wks?|mos?|tabs?|caps?|inj|ref|req|Jr|Sr|Mon|Tues?|Wed|Thurs?|Fri|Sat|Sun)\.\Z"
 )
 """Abbreviations that end no sentence when a number or a small letter follows."""
+
+_NUMBER = re.compile(r"\s*\d{1,2}\.\Z")
+_FIRST, _SECOND = re.compile(r"[:：\s]1\.\Z"), re.compile(rf"[\s。；]2\.(?=[\s{HAN}])")
+"""The numbers of a list that stands in one line."""
 
 _BRACKETS = "(（", ")）"
 _PAUSE = re.compile(r"\.{2,}|…")
@@ -62,6 +68,7 @@ _WIDE_BLANK = r"\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205
 
 _ODD = re.compile(f"[{_WIDE_BLANK}{_INVISIBLE}`´ʹʼ‘’′＇０-９Ａ-Ｚａ-ｚ]")
 _BLANKS = re.compile("  +")
+_BETWEEN_HAN = re.compile(f" (?<=[{HAN}] )(?=[{HAN}])")
 _LEGIBLE = re.compile(f"[ {_WIDE_BLANK}][ {_WIDE_BLANK}{_INVISIBLE}]*|[^{_INVISIBLE}]")
 _IS_BLANK = re.compile(f"[{_WIDE_BLANK}]")
 _IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
@@ -111,15 +118,22 @@ def normal(text: str) -> str:
 
 
 def legible(text: str) -> str:
-    """A text as its words are looked for: one blank where there are several or a line end, no invisible characters,
-    straight apostrophes, letters and digits of one width."""
-    read = _ODD.sub(_as_read, text)
-    return _BLANKS.sub(" ", read) if "  " in read else read
+    """A text as its words are looked for: one blank where there are several or a line end, none between Chinese
+    characters, no invisible characters, straight apostrophes, letters and digits of one width."""
+    read = _spaced(text)
+    return _BETWEEN_HAN.sub("", read) if " " in read and not read.isascii() else read
 
 
 def places_of(text: str) -> list[int]:
     """Where in a text each character of its legible form stands."""
-    return [found.start() for found in _LEGIBLE.finditer(text)]
+    unread = {found.start() for found in _BETWEEN_HAN.finditer(_spaced(text))}
+    return [found.start() for at, found in enumerate(_LEGIBLE.finditer(text)) if at not in unread]
+
+
+def _spaced(text: str) -> str:
+    """A text as its words are looked for, with one blank wherever there are any."""
+    read = _ODD.sub(_as_read, text)
+    return _BLANKS.sub(" ", read) if "  " in read else read
 
 
 def _as_read(found: re.Match[str]) -> str:
@@ -172,9 +186,20 @@ def _lines_of_prose(text: str) -> Iterator[str]:
 
 
 def fenced_lines(lines: Sequence[str]) -> set[int]:
-    """The lines of fenced code, fences included; a fence that nothing closes opens none."""
-    fences = [at for at, line in enumerate(lines) if _FENCE.match(line)]
-    return {at for start, end in zip(fences[::2], fences[1::2], strict=False) for at in range(start, end + 1)}
+    """The lines of fenced code, fences included, as readers of Markdown see them; but a fence that nothing closes opens
+    none, and words behind the mark that closes one are prose."""
+    code: set[int] = set()
+    opened: tuple[int, str] | None = None
+    for at, found in ((at, _FENCE.match(line)) for at, line in enumerate(lines)):
+        if found is None:
+            continue
+        mark, behind = found[1], found[2].split()
+        if opened is None:
+            opened = at, mark
+        elif mark.startswith(opened[1]) and len(behind) != 1:
+            code.update(range(opened[0], at if behind else at + 1))
+            opened = None
+    return code
 
 
 def pieces_of(text: str, longest: int) -> Iterator[tuple[str, bool]]:
@@ -212,11 +237,19 @@ def _is_in_a_sentence(line: str, start: int, mark: re.Match[str]) -> bool:
 def _abbreviates(line: str, start: int, end: int, after: str) -> bool:
     """Whether the dot before `end` is that of an abbreviation."""
     place = max(start, end - 12)
-    if _ABBREVIATION.search(line, place, end):
+    if _ABBREVIATION.search(line, place, end) or _numbers(line, start, end):
         return True
     if after.isdigit() and _OF_A_NUMBER.search(line, place, end):
         return True
     return (after.isdigit() or after.islower()) and _OF_MORE.search(line, place, end) is not None
+
+
+def _numbers(line: str, start: int, end: int) -> bool:
+    """Whether the dot before `end` stands behind a number of a list in one line."""
+    if end - start < 12 and _NUMBER.match(line[start:end]):
+        return True
+    first = _FIRST.search(line, max(start, end - 12), end)
+    return first is not None and _SECOND.search(line, end, end + LONGEST) is not None
 
 
 def _is_aside(line: str, start: int, at: int) -> bool:

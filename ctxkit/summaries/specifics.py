@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
+from string import ascii_letters, digits
 
 from ctxkit.literals import LONGEST_KEY
 from ctxkit.summaries.cues import asks, binds
 from ctxkit.summaries.prose import placed
 
-__all__ = ["Kind", "Specific", "carried", "identifies", "specifics"]
+__all__ = ["Kind", "Specific", "carried", "identifies", "narrow", "specifics"]
 
 
 class Kind(StrEnum):
@@ -98,6 +100,36 @@ _PATTERN = re.compile(
 )
 _KINDS = {"named_version": Kind.VERSION, "named_code": Kind.CODE}
 
+_LETTERS = re.compile(r"[A-Z]{5,10}")
+_GROUPS = re.compile(
+    r"(?<![\w.,:/+-])(?:[A-Z]{2}\d\d(?: [A-Z]{4})?(?: \d{4}){2,6}(?: \d{1,3})?|\d{4}(?: \d{4}){1,5}|\d{3}(?: \d{3}){2,5})"
+    r"(?! ?\d|[\w.,/:-]*\w)",
+    re.ASCII,
+)
+_TWO_GROUPS = re.compile(r"\d{3} \d{3}", re.ASCII)
+LONGEST_NAME = 60
+"""Characters before a value in which what it is called is looked for."""
+
+_GAP = r"(?: (?:code|number|no|is|was)\b)*(?:是|为)?[ .:：#=\"'“「(（*]{0,4}\Z"
+_CHINESE_NAMES = rf"(?:[编单订账卡票认]号|号码|代码|[认惠考取]码){_GAP}"
+_NAMES_LETTERS = re.compile(
+    r"\b(?:PNR|[Rr]ecord [Ll]ocator|(?:[Bb]ooking|[Rr]eservation|[Cc]onfirmation|[Tt]racking|[Oo]rder|[Tt]icket|[Cc]ase|[Cc]laim|[Ss]erial"
+    r"|[Mm]ember(?:ship)?|[Cc]ustomer|[Aa]ccess|[Aa]ctivation|[Pp]romo|[Dd]iscount|[Cc]oupon|[Vv]oucher|[Gg]ift) (?:[Rr]ef|[Cc]ode|[Nn]umber|ID|[Nn]o)"
+    rf"|[Rr]eference){_GAP}|{_CHINESE_NAMES}",
+    re.ASCII,
+)
+"""What stands before an identifier of letters alone; in a text that shouts it names nothing."""
+_NAMES_GROUPS = re.compile(
+    rf"\b(?:ref|reference|number|n[or]|id|code|card|account|ISBN|IMEI){_GAP}|{_CHINESE_NAMES}",
+    re.ASCII | re.IGNORECASE,
+)
+"""What stands before the digits of an identifier that is written in groups."""
+
+_WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
+_MARK_OF_A_NUMBER = re.compile("(?<=[０-９])[，．：／](?=[０-９])")
+_WIDER = ord("Ａ") - ord("A")
+_NARROW = {ord(each) + _WIDER: each for each in f"{ascii_letters}{digits}-_@#"}
+
 _EXTENSION = re.compile(r"[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}(?::\d+)?")
 _FILE = re.compile(
     r"[\w@+.-]+\.(?:py|pyi|js|jsx|ts|tsx|json|jsonl|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tsv|xlsx?|docx?|pptx?|pdf|png|jpe?g|gif|svg|html?|css|scss"
@@ -114,13 +146,17 @@ _VERSION = re.compile(
     r"|[A-Za-z][\w.-]*(?:==|@)v?\d[\w.]*"
 )
 _CODE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning)|E[A-Z]{4,}|ERR[_-]\w+")
+_GROUPED = re.compile(r"\d+(?:-\d+){2,}")
+LEAST_GROUPED = 9
+"""Digits of an identifier with hyphens between them: a date has eight."""
+
 _ORDINARY = re.compile(
     r"\d+(?:st|nd|rd|th|s|x|k|K|m|h)|[A-Za-z]\d|\d[A-Za-z]|\d{1,3}-\d{1,3}|\d+(?:\.\d+)?[+%-]*"
 )
 
 
 def specifics(text: str) -> tuple[Specific, ...]:
-    """The specifics of a text, each once, in the order in which they stand. Linear time on any text."""
+    """The specifics of a text, each once and as it is written, in the order in which they stand. Linear time on any text."""
     found = sorted((*_marked(text), *_constraints(text)), key=lambda each: each[0])
     return tuple(dict.fromkeys(specific for _, specific in found))
 
@@ -128,6 +164,13 @@ def specifics(text: str) -> tuple[Specific, ...]:
 def carried(sentence: str) -> tuple[Specific, ...]:
     """The specifics in a sentence that are no clause themselves."""
     return tuple(dict.fromkeys(specific for _, specific in _marked(sentence)))
+
+
+def narrow(text: str) -> str:
+    """A text with full-width letters and digits, and the marks in such numbers, in the usual width; as long as it was."""
+    if text.isascii() or not _WIDE.search(text):
+        return text
+    return _MARK_OF_A_NUMBER.sub(lambda found: chr(ord(found[0]) - _WIDER), text).translate(_NARROW)
 
 
 _IDENTIFY = frozenset(
@@ -172,11 +215,36 @@ def _clauses(sentence: str) -> list[str]:
 
 def _marked(text: str) -> Iterator[tuple[int, Specific]]:
     """What is a specific by its looks, and where it stands."""
+    read = narrow(text)
+    for start, specific in chain(_by_pattern(read), _in_groups(read)):
+        end = start + len(specific.text)
+        yield start, specific if read is text else Specific(specific.kind, text[start:end])
+
+
+def _by_pattern(text: str) -> Iterator[tuple[int, Specific]]:
     for match in _PATTERN.finditer(text):
         name, found = match.lastgroup or "", match.group()
         specific = _read(name, found)
+        if specific is None and found.isupper():
+            specific = _of_letters(
+                _trimmed(found), text[max(0, match.start() - LONGEST_NAME) : match.start()]
+            )
         if specific is not None and specific.text:
-            yield match.start(), specific
+            yield match.start() + found.index(specific.text), specific
+
+
+def _of_letters(word: str, before: str) -> Specific | None:
+    """A word of capitals that is called a code."""
+    looks = _LETTERS.fullmatch(word) and len(set(word)) > 1
+    return Specific(Kind.IDENTIFIER, word) if looks and _NAMES_LETTERS.search(before) else None
+
+
+def _in_groups(text: str) -> Iterator[tuple[int, Specific]]:
+    """Identifiers that are written with blanks between groups of digits."""
+    for match in _GROUPS.finditer(text) if _TWO_GROUPS.search(text) else ():
+        before = text[max(0, match.start() - LONGEST_NAME) : match.start()]
+        if match.group()[0].isalpha() or _NAMES_GROUPS.search(before):
+            yield match.start(), Specific(Kind.IDENTIFIER, match.group())
 
 
 def _read(name: str, text: str) -> Specific | None:
@@ -255,12 +323,14 @@ def _is_path(text: str) -> bool:
 
 def _is_identifier(text: str) -> bool:
     bare = text.lstrip("#@")
-    digits = sum(character.isdigit() for character in bare)
-    if digits == len(bare):
-        return digits >= 5 or (text[0] == "#" and digits > 0)
+    numbers = sum(character.isdigit() for character in bare)
+    if numbers == len(bare):
+        return numbers >= 5 or (text[0] == "#" and numbers > 0)
+    if _GROUPED.fullmatch(bare):
+        return numbers >= LEAST_GROUPED
     if _ORDINARY.fullmatch(bare):
         return False
-    if digits:
+    if numbers:
         return len(bare) >= 4 and any(character.isalpha() for character in bare) and not _is_sum(bare)
     return "_" in bare.strip("_") and any(character.isalpha() for character in bare)
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 
 from ctxkit.literals import HAN
-from ctxkit.summaries.cues import asks
+from ctxkit.summaries.cues import asks, assents, binds
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import STEM, sentences, stems
 
@@ -58,7 +58,7 @@ _SMALL = frozenset(
     word
     for words in (
         "a an the to of in on at for with and or is are was were be been it its this that these those ever",
-        "my your our his her their i me you we us he him she they them m re s ve ll d do does did has have had",
+        "my your our his her their i me you we us he him she they them am m re s ve ll d do does did has have had",
         "can must should shall will would please user assistant wants asks",
         "的 了 吗 呢 吧 啊 把 将 请 我 你 您 他 她 它 们 是 在 和 与 也 就 都",
     )
@@ -81,6 +81,25 @@ _FORBIDS = re.compile(
 """What denies or forbids the word behind it. Inability and what did not happen ("I cannot cancel it", "you never shipped
 it") forbid nothing."""
 
+_WEIGHS = re.compile(
+    r"\b(?:whether|if|unless|instead of|rather than|other than|except\w{0,3}|without|avoid\w{0,3}|exclud\w{0,3}|declin\w{0,3}|refus\w{0,3}|reject\w{0,3}"
+    r"|remov\w{0,3}|cancel\w{0,4}|forbid\w{0,5}|prohibit\w{0,3}|banned|skip\w{0,4}|omit\w{0,4}|left out|none|nothing|zero|0|free)\b"
+    r"|是否|如果|要不要|除|免|拒|取消|去掉|无|無|没|沒",
+    re.IGNORECASE,
+)
+"""What a clause may have that names something and neither wants nor does it."""
+
+_TAKES_BACK = re.compile(
+    r"\b(?:no longer|any ?more|any longer|used to (?:be|have)|out(?:grown?|grew)|former(?:ly)?|in the past|cured|healed|not (?:true|valid|meant)|untrue"
+    r"|not apply|tak(?:es?|en|ing) (?:it |that |this )?back|took (?:it |that |this )?back|withdr[ae]w\w{0,4}|retract\w{0,4}|revok\w{0,3}|rescind\w{0,3}"
+    r"|(?:by|a) mistake|mistaken(?:ly)?|in error|ignore (?:it|this|that|them)|lifted|waived|obsolete|outdated|a joke|joking"
+    r"|changed (?:his|her|their|my|its) minds?)\b"
+    r"|(?<!再也)不再|已经?不|[曾过過][经經去](?:[对對是有])|曾(?=[对對])|以前(?=[对對是有])|收回|撤回|撤[销銷]|作[废廢]|失效|[说說][错錯]|口误|误说|不算[数數]"
+    r"|改(?:了|变)?主意|改變主意|不用再|[无無]需再|痊愈|治好|不成立|不属实",
+    re.IGNORECASE,
+)
+"""What says that something holds no more, or never did."""
+
 _WHEN = frozenset({"befo", "afte", "unti", "前", "后", "後"})
 """Words of which another turns a clause about: "call after nine" is no opposite of "do not call before nine"."""
 
@@ -88,6 +107,9 @@ _PART = re.compile(r"[,;:](?=\s)|[，；：]|\s[-–—](?=\s)|\bbut\b|但", re.
 
 NOTED = "noted"
 """Whose the facts of an earlier summary are that name nobody."""
+
+_AGREED = "agreed"
+"""Whose the questions of the assistant are to which a user said yes."""
 
 _PEOPLE = ("user", "system")
 
@@ -181,16 +203,18 @@ class _Stance:
     words: frozenset[str]
     affirmed: frozenset[str]
     denied: frozenset[str]
+    weighs: bool
+    """It names something that it may neither want nor do."""
 
     @classmethod
     def each_of(cls, sentence: str) -> Iterator[_Stance]:
         """The stances of the clauses of a sentence; a question has none."""
         for clause in () if asks(sentence) else _PART.split(sentence):
             words = frozenset(_plain(clause))
-            denied = (_plain(clause[found.end() :])[:1] for found in _FORBIDS.finditer(clause))
-            yield cls(
-                words, frozenset() if _NOT.search(clause) else words, frozenset(chain.from_iterable(denied))
-            )
+            forbids = [found.end() for found in _FORBIDS.finditer(clause)]
+            denied = chain.from_iterable(_plain(clause[end:])[:1] for end in forbids)
+            affirmed = frozenset() if forbids or _NOT.search(clause) else words
+            yield cls(words, affirmed, frozenset(denied), _WEIGHS.search(clause) is not None)
 
     def contradicts(self, other: _Stance) -> bool:
         """Whether one of the two denies what the other affirms."""
@@ -227,9 +251,78 @@ class _Heard:
                 found.setdefault(word, []).append(at)
         return found
 
+    @cached_property
+    def _rules(self) -> dict[str, list[frozenset[str]]]:
+        """The words of the sentences that bind and take nothing back, by each of them."""
+        said = (each for text in self._texts for each in sentences(text))
+        rules = {
+            frozenset(_plain(each))
+            for each in said
+            if binds(each) and not (asks(each) or _TAKES_BACK.search(each))
+        }
+        found: dict[str, list[frozenset[str]]] = {}
+        for rule in rules:
+            for word in rule:
+                found.setdefault(word, []).append(rule)
+        return found
+
+    @cached_property
+    def _taken_back(self) -> frozenset[str]:
+        """The words of the sentences that take something back."""
+        said = (each for text in self._texts for each in sentences(text))
+        return frozenset().union(*(_without_cue(each) for each in said if _TAKES_BACK.search(each)))
+
     def contradicts(self, sentence: str) -> bool:
-        """Whether a clause of a sentence says the opposite of the clause that it is most like; of each, if several are."""
-        return any(map(self._is_opposed_to, _Stance.each_of(sentence)))
+        """Whether a clause of a sentence says the opposite of the clause that it is most like, of each, if several are; or
+        has all the words of one that forbids it."""
+        return any(self._is_opposed_to(each) or self._forbids(each) for each in _Stance.each_of(sentence))
+
+    def rules_like(self, sentence: str) -> set[frozenset[str]]:
+        """Where a sentence says that something holds no more: the words that its clauses have of the rules that they are
+        most like."""
+        found = set[frozenset[str]]()
+        cue = _TAKES_BACK.search(sentence) and not asks(sentence)
+        for words in map(_without_cue, _PART.split(sentence) if cue else ()):
+            like = Counter(rule for word in words for rule in self._rules.get(word, ()))
+            most = max(like.values(), default=0)
+            if most >= max(1, LIKE_SHARE * len(words)):
+                found.update(words & rule for rule, shared in like.items() if shared == most)
+        return found
+
+    def takes_back(self, rule: frozenset[str]) -> bool:
+        """Whether somebody said that something with one of these words holds no more; or both forbade and affirmed what
+        has them all."""
+        if not self._taken_back.isdisjoint(rule):
+            return True
+        alike = set[int].intersection(*(set(self._places.get(word, ())) for word in rule))
+        by_time: dict[frozenset[str], tuple[set[str], set[str]]] = {}
+        for stance in (self._stances[at] for at in alike):
+            affirmed, denied = by_time.setdefault(stance.words & _WHEN, (set(), set()))
+            affirmed.update(stance.affirmed)
+            denied.update(stance.denied)
+        return any(not affirmed.isdisjoint(denied) for affirmed, denied in by_time.values())
+
+    def _forbids(self, told: _Stance) -> bool:
+        """Whether a clause does what another one with these words forbids, and no third one affirms it."""
+        if told.weighs or not told.affirmed:
+            return False
+        against = {self._stances[at] for word in told.words for at in self._denials.get(word, ())}
+        return any(self._is_against(rule, told) for rule in against)
+
+    def _is_against(self, rule: _Stance, told: _Stance) -> bool:
+        if len(rule.words) < LEAST_WORDS or not rule.words <= told.words or not told.contradicts(rule):
+            return False
+        places = (self._stances[at] for word in rule.denied for at in self._places[word])
+        return not any(rule.words <= each.affirmed for each in places)
+
+    @cached_property
+    def _denials(self) -> dict[str, list[int]]:
+        """The places of the clauses that deny a word."""
+        found: dict[str, list[int]] = {}
+        for at, stance in enumerate(self._stances):
+            for word in stance.denied:
+                found.setdefault(word, []).append(at)
+        return found
 
     def _is_opposed_to(self, told: _Stance) -> bool:
         like = Counter(at for word in told.words for at in self._places.get(word, ()))
@@ -243,12 +336,12 @@ class Voices:
     """What people and the assistant said, by speaker; and whether an order is one that they gave.
 
     Args:
-        spoken: who said something, "" where nobody is named, and what; tools left aside. `NOTED` is nobody: what it
-            says supports nothing.
+        spoken: who said something, in order, "" where nobody is named, and what; tools left aside. A user with a name is
+            "user Ann", and "user" is all of them. `NOTED` is nobody: what it says supports nothing.
     """
 
     def __init__(self, spoken: Sequence[tuple[str, str]]) -> None:
-        self._spoken = tuple(spoken)
+        self._spoken = (*spoken, *((_AGREED, each) for each in _agreed(spoken)))
         self._heard: dict[tuple[str, ...], _Heard] = {}
 
     def quoted(self, by: str, text: str) -> bool:
@@ -265,7 +358,14 @@ class Voices:
 
     def contradicted(self, sentence: str) -> bool:
         """Whether a sentence says the opposite of what people said, or an earlier summary."""
-        return self._of(*_NOT_THE_ASSISTANT, NOTED).contradicts(sentence)
+        return self._of(*_NOT_THE_ASSISTANT, NOTED, _AGREED).contradicts(sentence)
+
+    def takes_back(self, sentence: str, *, people_alone: bool) -> bool:
+        """Whether a sentence says that a rule which people gave holds no more, and neither they nor an earlier summary did;
+        or the assistant, unless people alone count."""
+        heard = self._of(*_NOT_THE_ASSISTANT, NOTED)
+        others = heard if people_alone else self._of(*_NOT_THE_ASSISTANT, NOTED, "assistant")
+        return not all(map(others.takes_back, heard.rules_like(sentence)))
 
     def gave(self, order: str, *, people_alone: bool) -> bool:
         """Whether a sentence that orders somebody is what they asked for, and not the opposite of it; what people did, or
@@ -280,12 +380,34 @@ class Voices:
         """What these speakers said; all that was said when the one is ""."""
         if speakers not in self._heard:
             anybody = speakers == ("",)
-            said = (text for by, text in self._spoken if by in speakers or (anybody and by != NOTED))
-            self._heard[speakers] = _Heard(said)
+            of_these = tuple(f"{each} " for each in speakers if each)
+            self._heard[speakers] = _Heard(
+                text
+                for by, text in self._spoken
+                if by in speakers or by.startswith(of_these) or (anybody and by not in (NOTED, _AGREED))
+            )
         return self._heard[speakers]
 
 
 _NOT_THE_ASSISTANT = (*_PEOPLE, "")
+
+
+def _agreed(spoken: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What the assistant asked and a user said yes to, as if the user had said it."""
+    asked = ""
+    for by, text in spoken:
+        if by == "user" or by.startswith("user "):
+            if asked and assents(text):
+                yield asked
+            asked = ""
+        elif by == "assistant" or by.startswith("assistant "):
+            told = [each for each in sentences(text) if asks(each)]
+            asked = re.sub("[?？]", ".", told[-1]) if told else ""
+
+
+def _without_cue(text: str) -> frozenset[str]:
+    """The words of a text but for those that take something back."""
+    return frozenset(_plain(_TAKES_BACK.sub(" ", text)))
 
 
 def _have(said: frozenset[str], words: Collection[str], sentence: str) -> bool:

@@ -13,7 +13,6 @@ from ctxkit.summaries.origins import Origins
 from ctxkit.summaries.prose import LONGEST, content, normal
 from ctxkit.summaries.salience import Said, label, sentences
 from ctxkit.summaries.sections import SECTIONS, Sections, merged, parse, written
-from ctxkit.summaries.specifics import Specific
 
 __all__ = ["LEAST_TOKENS", "Checked", "checked", "read", "refused"]
 
@@ -105,9 +104,11 @@ def checked(
     absent = [name for name in SECTIONS if name in required and not kept.of(name)]
     if not (new and kept) or absent:
         raise refused([_left(new, absent, max_tokens)], request)
-    notes = (*told, *([_lost(lost)] if lost else ()))
-    crowded = not set(whole.lines()) <= set(kept.lines())
-    return Checked(written(kept, language), notes, count(text) > max_tokens, crowded)
+    there = set(kept.lines())
+    gone = [f'"{line:.120}"' for section, line in whole.lines() if (section, line) not in there]
+    values = [f"{value.text:.120}" for value in lost]
+    notes = (*told, *(_no_room(each) for each in (values, gone) if each))
+    return Checked(written(kept, language), notes, count(text) > max_tokens, bool(gone))
 
 
 def read(answer: str, *, max_tokens: int, ignore: Collection[str], request: str) -> tuple[str, Sections]:
@@ -137,10 +138,10 @@ def _left(new: Sections, absent: Sequence[str], max_tokens: int) -> str:
     return f"nothing is left under {', '.join(absent) or 'any heading'} in {max_tokens} tokens"
 
 
-def _lost(values: Sequence[Specific]) -> str:
-    named = ", ".join(f"{value.text:.120}" for value in values[:NAMED])
-    more = f" and {len(values) - NAMED} more" if len(values) > NAMED else ""
-    return f"no room for {named}{more}"
+def _no_room(left: Sequence[str]) -> str:
+    """What had no room, the first of it by name."""
+    more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
+    return f"no room for {', '.join(left[:NAMED])}{more}"
 
 
 def _plain(sections: Sections) -> Sections:

@@ -18,12 +18,14 @@ _PDF = "JVBERi0x" * 60
 
 
 class AnthropicWriter(Writer):
-    """Anthropic Messages; the script's `form` picks a provider compaction in front and a pause at the end."""
+    """Anthropic Messages; the script's `form` picks a provider compaction in front, a pause at the end, and how often a
+    tool loop thinks."""
 
     id_prefix = "toolu"
     ids_may_return = False
     _marks = 0
     _thought = False
+    _answers_user = True
 
     def open(self) -> None:
         if self.script.form not in (5, 11):
@@ -46,6 +48,7 @@ class AnthropicWriter(Writer):
     def turn(self, turn: Turn, end: End = "answered") -> None:
         """Once a turn has thinking all later ones have: an open tool loop must have it where thinking is on."""
         self._thought = self._thought or turn.thinks
+        self._answers_user = True
         super().turn(replace(turn, thinks=self._thought), end)
 
     def user(self, words: str, form: int) -> None:
@@ -56,6 +59,8 @@ class AnthropicWriter(Writer):
         self.entries.append({"role": "system", "content": content})
 
     def step(self, step: Step, *, thinks: bool, answered: int) -> None:
+        """A step; for three habits it thinks only behind words of a user, as without interleaved thinking."""
+        thinks = thinks and (self._answers_user or self.script.form not in (6, 8, 10))
         calls = [self._call_block(use) for use in step.uses]
         blocks = self._thinking(step.words or "a tool", step.form) if thinks else []
         if step.words is not None:
@@ -112,7 +117,8 @@ class AnthropicWriter(Writer):
         given, kept_back = results[:answered], results[answered:]
         if step.form % 2:
             given = given[::-1]
-        if step.beside is not None and words and not kept_back:
+        self._answers_user = step.beside is not None and words and not kept_back
+        if self._answers_user:
             given.append({"type": "text", "text": step.beside})
         if given:
             self.entries.append({"role": "user", "content": given})

@@ -18,7 +18,7 @@ from ctxkit.testing.replay import live
 from ctxkit.testing.trials import Check, Trial
 from ctxkit.testing.watched import Look, Watched
 
-__all__ = ["COMPANY", "CONDUCT", "FailedInCompany", "Tally", "tally"]
+__all__ = ["COMPANY", "CONDUCT", "FailedInCompany", "Tally", "not_rolled_back_for", "tally"]
 
 REMEMBERED = ("meal", "dinner at eight")
 """What a user has a conversation remember, in company."""
@@ -103,21 +103,20 @@ def leaves_the_view_alone(trial: Trial, in_company: bool) -> None:
         assert not look.changed, f"plan() changed {_named(look.changed, look.view)} in place"
 
 
-@_in_company_too
-def is_not_rolled_back(trial: Trial, in_company: bool) -> None:
-    """P12: its plans can be applied: nothing has to be contained."""
-    for look in _looks(trial, in_company):
-        why = look.rejected(trial.strategy.kind)
-        assert not why or _unforeseen(why), f"its plan was rolled back: {why}"
+CONDUCT: tuple[Check, ...] = (plans_without_raising, plans_the_same_twice, leaves_the_view_alone)
+"""Every check of conduct that says the same of all plans."""
 
 
-CONDUCT: tuple[Check, ...] = (
-    plans_without_raising,
-    plans_the_same_twice,
-    leaves_the_view_alone,
-    is_not_rolled_back,
-)
-"""Every check of conduct."""
+def not_rolled_back_for(reason: str) -> Check:
+    """The check that a plan which is rolled back for this reason breaks; see `Tally`."""
+
+    @_in_company_too
+    def is_not_rolled_back(trial: Trial, in_company: bool) -> None:
+        """P12: its plans can be applied: nothing has to be contained."""
+        for look in _looks(trial, in_company):
+            assert _reason(look, trial.strategy.kind) != reason, f"its plan was rolled back: {reason}"
+
+    return is_not_rolled_back
 
 
 @dataclass
@@ -144,14 +143,28 @@ class Tally:
         """Whether it planned something, and none of it was ever applied."""
         return 0 < self.planned == self.rejected
 
+    @property
+    def foreseen(self) -> str:
+        """The commonest of the reasons that a strategy could have known of, "" when there is none: what a gap's mark
+        takes is the kernel's affair, and found by trying alone."""
+        return next(
+            (each for each, _ in self.reasons.most_common() if not each.startswith("the request would grow")),
+            "",
+        )
+
 
 def tally(trial: Trial, so_far: Tally) -> None:
     """Count the plans of one trial, alone and in company."""
     for look in (*_looks(trial, False), *_looks(trial, True)):
         so_far.asked += 1
         so_far.planned += bool(look.plan)
-        if why := look.rejected(trial.strategy.kind):
-            so_far.reasons[re.sub(r"-?\d+", "N", why)] += 1
+        if why := _reason(look, trial.strategy.kind):
+            so_far.reasons[why] += 1
+
+
+def _reason(look: Look, kind: str) -> str:
+    """Why a plan was rolled back, with N for each number, and each sentence once; "" when it was not."""
+    return "; ".join(dict.fromkeys(re.sub(r"-?\d+", "N", each) for each in look.rejected(kind)))
 
 
 def _watched(trial: Trial) -> Watched:
@@ -175,8 +188,3 @@ def _named(changed: Collection[int], view: View) -> str:
         return f"messages[{min(messages)}]"
     made = next(item.made for item in view.state.items if item.id in changed)
     return f"the {made} that ctxkit wrote"
-
-
-def _unforeseen(why: str) -> bool:
-    """Whether a strategy could only have known by trying: what a gap's mark takes is the kernel's affair."""
-    return why.startswith("the request would grow")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
 from ctxkit.strategy import CompressionStrategy
-from ctxkit.testing.conduct import COMPANY, CONDUCT, FailedInCompany, Tally, is_not_rolled_back, tally
+from ctxkit.testing.conduct import COMPANY, CONDUCT, FailedInCompany, Tally, not_rolled_back_for, tally
 from ctxkit.testing.finding import Example, Finding, Planned
 from ctxkit.testing.hints import hint_for
 from ctxkit.testing.laws import STRATEGY_LAWS
@@ -34,10 +34,9 @@ def tried(
     """
     for check in CONDUCT:
         begins(_promise_of(check)[1])
-        if check is is_not_rolled_back:
-            yield _how_plans_fared(strategy, examples)
-        else:
-            yield _found(strategy, check, examples)
+        yield _found(strategy, check, examples)
+    begins(_promise_of(not_rolled_back_for(""))[1])
+    yield _how_plans_fared(strategy, examples)
     for law in STRATEGY_LAWS:
         if law.__name__ in laws:
             check = inspect.unwrap(law)
@@ -59,18 +58,26 @@ def _found(strategy: CompressionStrategy, check: Check, examples: int) -> Findin
 
 
 def _how_plans_fared(strategy: CompressionStrategy, examples: int) -> Finding:
-    """`is_not_rolled_back`, with figures: one that is always contained breaks nothing, and is of no use."""
+    """Whether plans are rolled back, with figures: one that is always contained breaks nothing, and is of no use.
+
+    The hint and the smallest conversation are those of the commonest reason.
+    """
     fared = Tally()
     _run(strategy, lambda trial: tally(trial, fared), examples)
-    finding = _found(strategy, is_not_rolled_back, examples) if fared.rejected else None
-    promises, claim = _promise_of(is_not_rolled_back)
+    check = not_rolled_back_for(fared.foreseen)
+    promises, claim = _promise_of(check)
+    kept = Finding(check.__name__, promises, claim)
+    finding = _found(strategy, check, examples) if fared.foreseen else kept
     why = ", ".join(f"{reason} ({count} times)" for reason, count in fared.reasons.most_common(3))
-    if finding is None or (finding.kept and not fared.never_works):
-        return Finding(is_not_rolled_back.__name__, promises, claim, note=_figures(fared, why))
+    if finding.kept and not fared.never_works:
+        return replace(kept, note=_figures(fared, why))
     works = "contained, but it never works: all" if fared.never_works else "contained:"
     happened = f"{works} {fared.rejected} of its {fared.planned} plans were rolled back: {why}"
     note = "; ".join(filter(None, (_figures(fared, ""), finding.note)))
-    return replace(finding, happened=happened, hint=hint_for(finding.name, happened), note=note)
+    hint, shown = hint_for(kept.name, fared.foreseen or why), finding.example
+    if shown is not None:
+        shown = replace(shown, plans=tuple(each for each in shown.plans if each.rejected))
+    return replace(finding, happened=happened, hint=hint, note=note, example=shown)
 
 
 def _figures(fared: Tally, why: str) -> str:
@@ -121,7 +128,7 @@ def _smallest(strategy: CompressionStrategy, check: Check, examples: int) -> tup
 
 
 def _planned(look: Look, kind: str) -> Planned:
-    return Planned(look.messages, look.plan.edits, look.rejected(kind))
+    return Planned(look.messages, look.plan.edits, "; ".join(look.rejected(kind)))
 
 
 def _run(strategy: CompressionStrategy, check: Callable[[Trial], None], examples: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 __all__ = ["hint_for"]
 
 _HINTS = {
@@ -33,10 +35,20 @@ _HINTS = {
 """A sentence or two for each law and check of conduct, by its name."""
 
 _CHANGED_AGAIN = {
-    "Remember": "Do not remember again what was remembered: its value is in one of view.remembered.",
-    "Pin": "Take the units to pin from view.free(): what is pinned is not in it.",
+    "Remember": (
+        "Remember all that you would in one plan, and nothing again: what was remembered is in one of view.remembered."
+    ),
+    "Pin": (
+        "Pin all that you would in one plan, from view.free(), where nothing is that is pinned already: one pin a call, or "
+        "one by chance, leaves more for the next."
+    ),
 }
 """The same for a second compaction that changed more, by the edit that it made."""
+
+_SIGNATURE = (
+    "Write it as def plan(self, view: View, services: Services) -> Plan: it is called with these two."
+)
+"""The same for a `plan` that cannot be called."""
 
 _ROLLED_BACK = {
     "is pinned": "Take units from view.free() and items from view.changeable(): what is pinned is in neither.",
@@ -59,6 +71,8 @@ _ROLLED_BACK = {
 
 def hint_for(name: str, happened: str) -> str:
     """How to mend what a law or check found."""
+    if re.search(r"TypeError: [\w.<>]*plan\(\) (takes|missing|got)\b", happened):
+        return _SIGNATURE
     if name == "is_not_rolled_back":
         return next((hint for part, hint in _ROLLED_BACK.items() if part in happened), _HINTS[name])
     if name == "leaves_alone":

@@ -43,15 +43,15 @@ class Look:
         """How many messages of the conversation had been added."""
         return max((item.id for item in self.view.state.items), default=-1) + 1
 
-    def rejected(self, by: str) -> str:
-        """Why the plan, signed by a strategy, cannot be applied, "" when it can."""
+    def rejected(self, by: str) -> tuple[str, ...]:
+        """Why the plan, signed by a strategy, cannot be applied, each reason once; none when it can."""
         try:
             self.view.after(self.plan.signed(by))
         except PlanRejected as error:
-            return str(error)
+            return tuple(dict.fromkeys(error.reasons))
         except Exception as error:  # noqa: BLE001 - whatever stands in a plugin's plan instead of edits
-            return f"{type(error).__name__}: {error}"
-        return ""
+            return (f"{type(error).__name__}: {error}",)
+        return ()
 
 
 class Watched(CompressionStrategy):

@@ -17,8 +17,10 @@ from ctxkit.tokens.images import base64_head, image_size
 __all__ = [
     "anthropic_image_tokens",
     "audio_tokens",
+    "data_url_type",
     "file_tokens",
     "gemini_media_tokens",
+    "is_data_url",
     "openai_image_tokens",
 ]
 
@@ -32,6 +34,16 @@ _UNKNOWN_PAGES = 3
 _MOST_PAGES = 1_000
 _PAGE_OBJECT = re.compile(rb"/Type\s{0,8}/Page(?![A-Za-z])")
 _TEXT_TYPES = ("json", "xml", "javascript", "yaml", "toml", "csv", "sql")
+
+
+def is_data_url(text: str) -> bool:
+    """Whether a text is a data URL, which holds its content itself."""
+    return text[:5].lower() == "data:"
+
+
+def data_url_type(url: object) -> str:
+    """The MIME type that a data URL tells, in lower case without parameters; "" for anything else."""
+    return _bare(url[5:200].partition(",")[0]) if isinstance(url, str) and is_data_url(url) else ""
 
 
 def openai_image_tokens(url: str, detail: str) -> int:
@@ -163,10 +175,11 @@ def _first(values: dict[str, Any], *names: str, default: object) -> Any:
 
 def _mime(data: object, mime: object) -> str:
     """The MIME type in lower case without parameters; a data URL knows its own."""
-    told = mime if isinstance(mime, str) else ""
-    if not told and isinstance(data, str) and data[:5].lower() == "data:":
-        told = data[5:200].partition(",")[0]
-    return told.partition(";")[0].strip().lower()
+    return _bare(mime) if isinstance(mime, str) and mime else data_url_type(data)
+
+
+def _bare(mime: str) -> str:
+    return mime.partition(";")[0].strip().lower()
 
 
 def _pages(data: object) -> int:
@@ -181,7 +194,7 @@ def _text_file_tokens(data: object) -> int:
         return 0
     if is_address(data):
         return _PAGE_TOKENS
-    if data[:5].lower() == "data:":
+    if is_data_url(data):
         return estimate_tokens(base64_head(data, len(data)).decode("utf-8", "replace"))
     try:
         return estimate_tokens(base64.b64decode(data, validate=True).decode("utf-8"))

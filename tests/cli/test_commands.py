@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -9,14 +10,16 @@ import subprocess
 import sys
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import ctxkit
-from ctxkit.cli import main
+from ctxkit import CompressionStrategy, ConfigError, Plan, Services, Session, View
+from ctxkit.cli import main, strategies
 from ctxkit.cli.owner import foreign_owners
 from ctxkit.config import schema
-from ctxkit.registry import installed, strategy_class
+from ctxkit.registry import Installed, installed, strategy_class
 
 LONG = "word " * 40
 HISTORY = [
@@ -153,6 +156,35 @@ def test_a_config_with_a_mistake_is_2(
         printed = capsys.readouterr()
         assert printed.out == ""
         assert said in printed.err
+
+
+@pytest.mark.parametrize("address", ["mysql://x.db", "sqlite://x.db", "sqlite:", "chats", "redis://h:port"])
+def test_the_address_of_a_store_is_checked_in_the_words_of_a_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    file = _config(tmp_path, f'store = "{address}"\nstrategy = "drop-oldest"\nbudget.window = 900')
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(Session.from_config("a", file))
+    assert main(["check", "--config", file]) == 2
+    assert capsys.readouterr() == ("", f"ctxkit: {caught.value}\n")
+
+
+def test_a_store_is_not_opened_to_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for address in (f"sqlite:{tmp_path}/none/chats.db", f"{tmp_path}/chats.db", "memory:"):
+        file = _config(tmp_path, f'store = "{address}"\nstrategy = "drop-oldest"\nbudget.window = 900')
+        assert main(["check", "--config", file]) == 0
+        assert capsys.readouterr() == (f"{file} is fine: drop-oldest\n", "")
+    assert [each.name for each in tmp_path.iterdir()] == ["own.toml"]
+
+
+def test_an_unknown_plugin_and_a_wrong_store_are_told_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _config(tmp_path, 'store = "mysql://x"\nplugins = ["ctxkit-nope"]\nbudget.window = 900')
+    assert main(["check", "--config", file]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("ctxkit: plugins: no plugin 'ctxkit-nope' with hooks is installed")
+    assert second.startswith("  also wrong: store: the address of a store is sqlite:PATH")
 
 
 def test_check_of_both_tells_what_is_broken_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,6 +330,7 @@ def test_the_parameters_of_a_strategy_are_told(capsys: pytest.CaptureFixture[str
             "keep-key-facts",
             "  max_tokens  a whole number from 1 or a number above 0 up to 1; nothing by default",
         ),
+        ("summarize", "  model  a text or a table; nothing by default"),
         ("extractive-summary", '  language  "auto" or "en" or "zh"; by default "auto"'),
         ("hybrid", '  steps  a list, each a strategy; by default [{"kind": "keep-key-facts", '),
     ],
@@ -307,6 +340,29 @@ def test_types_and_defaults_are_told_in_words(
 ) -> None:
     assert main(["strategies", kind]) == 0
     assert any(line.startswith(said) for line in capsys.readouterr().out.splitlines())
+
+
+class Chinese(CompressionStrategy):
+    """Parameters of another language."""
+
+    kind: Literal["chinese"] = "chinese"
+    words: tuple[str, ...] = ("过敏", "allerg")
+    mode: Literal["请", "no"] = "请"
+
+    def plan(self, view: View, services: Services) -> Plan:
+        return Plan()
+
+
+def test_words_of_other_languages_are_told_as_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strategies, "strategy_class", lambda kind: Chinese)
+    monkeypatch.setattr(strategies, "installed", lambda: [Installed("chinese", "a", "1", "What it does.")])
+    assert main(["strategies", "chinese"]) == 0
+    first, words, mode, *_ = capsys.readouterr().out.splitlines()
+    assert first == "chinese  What it does. (a 1)"
+    assert words == '  words  a list, each a text; by default ["过敏", "allerg"]'
+    assert mode == '  mode  "请" or "no"; by default "请"'
 
 
 @pytest.mark.parametrize("kind", [each.kind for each in installed() if each.origin == "ctxkit-core"])

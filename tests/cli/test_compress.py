@@ -1,10 +1,12 @@
-"""`ctxkit compress`, run in this process."""
+"""`ctxkit compress`, run in this process, and in one of its own for the memory that it takes."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -123,6 +125,43 @@ def test_a_packed_output_can_be_read_again(tmp_path: Path) -> None:
     out = tmp_path / "out.gz"
     assert main(["compress", str(tmp_path / "in.gz"), "-o", str(out), *OPTIONS]) == 0
     assert json.loads(gzip.decompress(out.read_bytes()))["messages"] == KEPT
+
+
+@pytest.mark.parametrize("command", ["compress", "explain"])
+def test_without_in_stdin_is_read_unless_it_is_a_terminal(
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    terminal: io.TextIOWrapper,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(HISTORY).encode())))
+    assert main([command, *OPTIONS, *(["--show", "-o", os.devnull] if command == "compress" else [])]) == 0
+    assert capsys.readouterr().out.startswith("stdin:1")
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert main([command, *OPTIONS]) == 2
+    assert capsys.readouterr() == ("", "ctxkit: IN is missing: a file of conversations, or - for stdin\n")
+
+
+def test_what_fails_is_told_with_options_instead_of_arguments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = [{"role": "user", "content": []}]
+    gemini = [{"role": "user", "parts": [{"text": "hi"}]}]
+    late = [HISTORY[1], ORPHAN[0], HISTORY[3]]
+    code, records = _compressed(tmp_path, _lines(empty, gemini, late))
+    assert code == 3
+    said = [record["error"]["message"] for record in records]
+    assert said[0].endswith("(see C9 in docs/wire-rules.md; --repair mends what can be mended)")
+    assert "; is --format openai-chat right?" in said[1]
+    assert "(with --repair it is mended, and the mending reported)" in said[2]
+    assert [line.split(": ", 3)[3] for line in capsys.readouterr().err.splitlines()] == said
+
+
+@pytest.mark.parametrize("options", [(), ("--repair",)])
+def test_no_mending_is_promised_for_nothing(tmp_path: Path, options: tuple[str, ...]) -> None:
+    code, (record,) = _compressed(tmp_path, "[]", *OPTIONS, *options)
+    assert code == 3
+    assert record["error"]["message"].endswith("the list of messages is empty (see C9 in docs/wire-rules.md)")
 
 
 def test_stdin_and_stdout(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -313,3 +352,32 @@ def test_what_is_warned_of_cannot_steer_the_terminal(
 ) -> None:
     _compressed(tmp_path, json.dumps({"id": "\x1b[2J\ud800", "messages": ORPHAN}))
     assert ":1 \\x1b[2J\\ud800: ProviderFormatError" in capsys.readouterr().err
+
+
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""Runs a command and prints how much memory it took at most. It is small itself, for a process begins with the peak of the
+one that starts it."""
+
+
+def _peak_memory(folder: Path, conversations: int) -> int:
+    """How much memory `ctxkit compress` takes at most for so many conversations, in units of the operating system."""
+    source, out = folder / f"{conversations}.jsonl", folder / f"{conversations}.out.jsonl"
+    with source.open("w", encoding="utf-8") as lines:
+        for number in range(conversations):
+            said = (f"Question {number}, {at}. {LONG * 12}" for at in range(5))
+            lines.write(_lines({"messages": [{"role": "user", "content": each} for each in said]}))
+    options = ("--format", "openai-chat", "--window", "600", "--strategy", "drop-oldest", "-o", str(out))
+    command = (sys.executable, "-m", "ctxkit.cli", "compress", str(source), *options)
+    done = subprocess.run([sys.executable, "-c", MEASURED, *command], check=True, capture_output=True)
+    with out.open(encoding="utf-8") as written:
+        assert [json.loads(line)["report"]["compacted"] for line in written] == [True] * conversations
+    return int(done.stdout)
+
+
+def test_memory_does_not_grow_with_the_number_of_conversations(tmp_path: Path) -> None:
+    few, many = _peak_memory(tmp_path, 300), _peak_memory(tmp_path, 3_000)
+    assert many <= 1.2 * few

@@ -18,9 +18,13 @@ from pydantic import AfterValidator, ConfigDict
 
 from ctxkit import CompressionStrategy, Plan, Services, View
 from ctxkit.cli import main
+from ctxkit.cli.plugin_view import lines_of
+from ctxkit.cli.render import Style
 from ctxkit.providers import provider
 from ctxkit.testing import STRATEGY_LAWS
 from ctxkit.testing.conduct import FACTS
+from ctxkit.testing.conversations import Payload
+from ctxkit.testing.finding import Example, Finding
 from ctxkit.testing.form import checked_class
 
 HEAD = """
@@ -77,6 +81,15 @@ ALL_IS_PINNED = """
 TWO_VALUES = """
         facts = [Fact("said", unit.text) for unit in view.free() if unit.text.strip()]
         return Plan.of(*map(Remember, facts))
+"""
+TWO_VALUES_OR_PINNED = """
+        if len(view.units) % 4 == 1:
+            return Plan.of(Drop((view.units[0].id,), "the first"))
+        facts = [Fact("said", unit.text) for unit in view.free() if unit.text.strip()] * 2
+        return Plan.of(*map(Remember, facts))
+"""
+PINS_ONE = """
+        return Plan.of(Pin((view.free()[0].id,), why="precious")) if view.free() else Plan()
 """
 REMEMBERS_AGAIN = """
         said = [unit.text for unit in view.free() if unit.said_by_user and unit.text.strip()]
@@ -238,10 +251,75 @@ def test_a_plugin_that_remembers_the_same_again(check: Check) -> None:
     told = check(HEAD + REMEMBERS_AGAIN, "leaves_alone")
     line = told.about("under every trigger nothing changes")
     assert re.search(r"the second time changed more: Remember of said: .+\n", line)
+    assert "to mend it: Remember all that you would in one plan, and nothing again: " in line
+
+
+def test_a_plugin_that_pins_one_at_a_call(check: Check) -> None:
+    told = check(HEAD + PINS_ONE, "leaves_alone", examples=20)
+    line = told.about("under every trigger nothing changes")
+    assert re.search(r"the second time changed more: Pin of messages\[\d+\]\n", line)
     assert (
-        "to mend it: Do not remember again what was remembered: its value is in one of view.remembered."
+        "to mend it: Pin all that you would in one plan, from view.free(), where nothing is that is pinned"
         in line
     )
+
+
+@pytest.mark.parametrize(
+    "given", ["self, view", "self", "self, view, services, more", "self, view, *, services"]
+)
+def test_a_plan_that_cannot_be_called_is_told_how_it_is(check: Check, given: str) -> None:
+    told = check(HEAD.replace("self, view, services", given) + IDLE, "never_raises")
+    for claim in ("`plan` raises nothing", "it never raises"):
+        line = told.about(claim)
+        assert "Tried.plan() " in line
+        assert "to mend it: Write it as def plan(self, view: View, services: Services) -> Plan: " in line
+
+
+def test_another_call_that_goes_wrong_in_a_plan_is_told_as_what_it_is(check: Check) -> None:
+    told = check(HEAD + "        return (lambda plan: plan)()\n")
+    assert "to mend it: Return Plan.of(...)" in told.about("`plan` raises nothing")
+
+
+def test_the_hint_and_the_conversation_are_those_of_the_commonest_reason(check: Check) -> None:
+    told = check(HEAD + TWO_VALUES_OR_PINNED, examples=10)
+    line = told.about("its plans can be applied")
+    (reasons,) = re.findall(r"plans were rolled back: (.*)\n", line)
+    counted = re.findall(r"(has two values|is pinned)[^()]*\((\d+) times\)", reasons)
+    assert [name for name, _ in counted] == ["has two values", "is pinned"]
+    assert int(counted[0][1]) > int(counted[1][1])
+    assert reasons.count("has two values") == 1
+    assert "to mend it: A later fact with the same key and subject" in line
+    assert re.search(r"rolled back: the fact 'said' has two values .*(?:\n +Remember.*)+", line)
+
+
+def test_units_where_ids_belong_are_one_reason(check: Check) -> None:
+    line = check(HEAD + UNITS_FOR_IDS).about("its plans can be applied")
+    (reasons,) = re.findall(r"plans were rolled back: (.*)\n", line)
+    said = "Drop.units cannot be a tuple of Unit; units are ids in a tuple: tuple(unit.id for unit in ...)"
+    assert re.fullmatch(rf"{re.escape(said)} \(\d+ times\)", reasons)
+
+
+def test_what_was_raised_again_and_again_is_told_once(check: Check) -> None:
+    line = check(HEAD + RAISES, "never_raises").about("it never raises")
+    assert "what happened: tried: it raised IndexError: tuple index out of range\n" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a" * 1_548, "a… (1,548 times 'a')"),
+        (f"see {'=' * 40} and ==", "see =… (40 times '=') and =="),
+        ("word " * 100, f"{('word ' * 100)[:80]}… (500 characters) …{('word ' * 100)[-80:]}"),
+        ("=" * 39, "=" * 39),
+        ("好" * 900, "好… (900 times '好')"),
+    ],
+)
+def test_a_long_text_of_a_conversation_is_shown_short(text: str, told: str) -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": text}], "n": 3}]
+    example = Example(Payload("openai-chat", messages, None, None), 40, ())
+    finding = Finding("x", "P1", "claim", "it broke", "mend it", example=example)
+    shown = [json.loads(line) for line in lines_of(finding, Style()) if line.lstrip().startswith('{"role"')]
+    assert shown == [{"role": "user", "content": [{"type": "text", "text": told}], "n": 3}]
 
 
 def test_a_plugin_that_drops_what_is_pinned(check: Check) -> None:
@@ -593,7 +671,9 @@ def test_an_installed_kind(capsys: pytest.CaptureFixture[str]) -> None:
     ("target", "said"),
     [
         ("drop-oldst", "did you mean drop-oldest?"),
-        ("./nowhere", "nowhere is no package: there is no pyproject.toml in it"),
+        ("nowhere", "there is no folder nowhere, and no strategy named 'nowhere' is installed"),
+        ("./nowhere", "there is no folder nowhere\n"),
+        ("tests/cli", "tests/cli is no package: there is no pyproject.toml in it"),
     ],
 )
 def test_what_is_not_there(target: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

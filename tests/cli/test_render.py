@@ -50,6 +50,37 @@ def test_sizes_are_bars_to_one_scale() -> None:
     ]
 
 
+BORROWED = REPORT.model_copy(
+    update={
+        "regions": {
+            "system": RegionReport(before=300, after=300, target=50),
+            "recent": RegionReport(before=600, after=60, target=140),
+            "tool_results": RegionReport(before=100, after=40, target=80),
+            "notes": RegionReport(before=0, after=0),
+        }
+    }
+)
+
+
+def test_what_a_region_was_lent_and_what_it_borrowed_is_told() -> None:
+    system, recent, results, notes = (
+        line.split(" -> ")[1].split(maxsplit=1) for line in _view(BORROWED)[2:6]
+    )
+    assert system == ["300", "of 50 (250 borrowed)"]
+    assert recent == ["60", "of 140 (40 of it lent)"]
+    assert results == ["40", "of 80"]
+    assert notes == ["0"]
+
+
+def test_that_regions_alone_start_nothing_is_told_where_one_is_over() -> None:
+    idle = BORROWED.model_copy(update={"compacted": False, "trigger": "nothing to do"})
+    lines = _view(idle)
+    assert "  why    nothing to do; a region over its target starts none by itself" in lines
+    assert lines[2].endswith("300 of 50")
+    under = idle.model_copy(update={"regions": {"recent": RegionReport(before=6, after=6, target=6)}})
+    assert "  why    nothing to do" in _view(under)
+
+
 def test_an_estimate_is_called_one() -> None:
     assert "(estimated by guess)" in _view(REPORT.model_copy(update={"counter": "guess", "exact": False}))[1]
 
@@ -86,10 +117,16 @@ def test_failures_and_mending_are_told() -> None:
 def test_costs_come_from_the_preset() -> None:
     assert costs(REPORT, None) == []
     gpt = preset("gpt-5")
-    fresh, cached = costs(REPORT, gpt)
+    fresh, first, cached = costs(REPORT.model_copy(update={"tokens_same": 100}), gpt)
     assert fresh.startswith(f"${1_000 * gpt.input / 1e6:.6f} without, ${400 * gpt.input / 1e6:.6f} with")
     assert cached.startswith(f"${1_000 * gpt.cache_read / 1e6:.6f} without")
-    assert (fresh.endswith("(gpt-5), nothing cached"), cached.endswith("(gpt-5), all cached")) == (True, True)
+    assert fresh.endswith("(gpt-5), nothing cached")
+    assert cached.endswith("(gpt-5), later: all cached")
+    now = 100 * gpt.cache_read + 300 * gpt.input
+    assert first == (
+        f"${1_000 * gpt.cache_read / 1e6:.6f} without, ${now / 1e6:.6f} with (gpt-5), "
+        "at first: all cached without, 100 tokens with"
+    )
     assert len(costs(REPORT, preset("gpt-4"))) == 1
     untouched = REPORT.model_copy(update={"tokens_after": 1_000})
     assert costs(untouched, gpt) == [f"${1_000 * gpt.input / 1e6:.6f} (gpt-5), nothing cached"]

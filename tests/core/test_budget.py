@@ -1,6 +1,7 @@
 """Budgets: limits, marks, regions, presets."""
 
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,27 @@ def test_marks_may_be_given() -> None:
 def test_budgets_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Budget(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"compact_at": 9_000, "aim_for": 8_500},
+            "compact_at (9000) is above window less reply (8000); aim_for (8500) is above where compaction starts (8000)",
+        ),
+        ({"compact_at": 9_000, "aim_for": 8_000}, "compact_at (9000) is above window less reply (8000)"),
+        (
+            {"aim_for": 8_001, "regions": {"a": {"max": 9, "min": 10}, "b": {"max": 8_001, "min": 8_001}}},
+            "the minimums of the regions add up to 8011, more than 8000; region 'a': min (10) is above max (9); "
+            "aim_for (8001) is above where compaction starts (8000)",
+        ),
+    ],
+)
+def test_every_contradiction_is_told_at_once(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Budget(window=9_000, reply=1_000, **settings)
+    assert str(caught.value) == said
 
 
 def test_regions_are_tokens_or_shares_and_lend_to_recent_what_they_leave_unused() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.items import Call, Part, PartKind, Result
-from ctxkit.core.pairing import Awaited, OpenCalls, ids_first
+from ctxkit.core.pairing import Awaited, OpenCalls, ids_first, named
 from ctxkit.core.state import OpenCall
 
 
@@ -63,13 +63,8 @@ def opened(id: str | None, name: str = "look", *, unit: int = 0, closed: str = "
 
 def taken(calls: Sequence[OpenCall], *results: Result) -> list[int | None]:
     """The places of the calls that results answer, one after the other."""
-    waiting, keys = OpenCalls(calls), []
-    for result in results:
-        key = waiting.find(result)
-        keys.append(key)
-        if key is not None:
-            waiting.pop(key)
-    return keys
+    waiting = OpenCalls(calls)
+    return [waiting.take(result) for result in results]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +86,11 @@ def taken(calls: Sequence[OpenCall], *results: Result) -> list[int | None]:
         ([opened(None), opened(None, unit=1, closed="x")], [Result(None, "look")] * 2, [0, 1]),
         ([opened("a", closed="x"), opened("a", unit=1), opened("a", unit=2)], [Result("a")] * 3, [2, 1, 0]),
         ([opened("a"), opened("b"), opened("c")], [Result("b"), *[Result(None, "look")] * 2], [1, 0, 2]),
+        ([opened("a"), opened("a", "ask")], [Result("a", "ask"), Result("a"), Result("a")], [0, 1, None]),
+        ([opened("a"), opened("a", unit=1), opened("a", unit=1)], [Result("a")] * 4, [1, 2, 0, None]),
+        ([opened("a", closed="x"), opened("a"), opened("a")], [Result("a")] * 3, [1, 2, 0]),
+        ([opened("a", unit=1, closed="x"), opened("a", unit=1, closed="y")], [Result("a")] * 2, [0, 1]),
+        ([opened("a"), opened("a", unit=1, closed="x"), opened(None)], [Result("a")] * 3, [0, 1, 2]),
     ],
 )
 def test_which_call_a_result_is_for(
@@ -135,3 +135,24 @@ def test_a_result_finds_its_call_without_a_look_at_the_others(ids: str) -> None:
 
 def test_results_with_an_id_go_first() -> None:
     assert ids_first([Result(None), Result("b"), Result(None), Result("a")]) == [1, 3, 0, 2]
+
+
+def test_the_results_of_one_entry_are_told_their_calls_those_with_an_id_first() -> None:
+    waiting = OpenCalls([opened("a"), opened(None), opened("b", "ask")])
+    assert waiting.take_all([Result(None, "look"), Result("a"), Result("c", "ask")]) == [1, 0, None]
+    assert waiting.left() == [(2, opened("b", "ask"))]
+
+
+@pytest.mark.parametrize(
+    ("calls", "name", "at"),
+    [
+        ([opened("a"), opened("a")], "a", 0),
+        ([opened("a"), opened("a", unit=1), opened("b", unit=1), opened("a", unit=1)], "a", 1),
+        ([opened("a"), opened("a", unit=1, closed="x")], "a", 0),
+        ([opened("look", "ask"), opened("b")], "look", 0),
+        ([opened("a"), opened("b", unit=1), opened("c", unit=1)], "look", 1),
+        ([opened("a", closed="x")], "a", None),
+    ],
+)
+def test_which_call_an_id_or_a_name_means(calls: list[OpenCall], name: str, at: int | None) -> None:
+    assert named(calls, name) == at

@@ -52,7 +52,9 @@ def test_an_older_model_keeps_the_thinking_behind_a_change() -> None:
     for number in range(12):
         context.add(finished_turn(number))
     context.add({"role": "user", "content": "next"})
-    assert thoughts(context.prepare_sync().messages)
+    request = context.prepare_sync()
+    assert request.report.compacted
+    assert thoughts(request.messages)
 
 
 def test_a_newer_model_loses_the_thinking_behind_a_change_and_the_report_says_so() -> None:

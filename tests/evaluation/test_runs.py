@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ctxkit.evaluation.recording import Transcript
-from ctxkit.evaluation.runs import Failure, run, scored
+from ctxkit.evaluation.runs import Unscored, run, scored
 from ctxkit.evaluation.scores import Score
 from ctxkit.evaluation.settings import Setting
 from tests.evaluation.shop import REFUND, TENS
@@ -27,14 +27,14 @@ def test_a_conversation_has_an_outcome_for_each_setting() -> None:
     assert isinstance(whole, Score)
     assert isinstance(small, Score)
     assert (whole.requests, small.requests) == (3, 3)
-    assert isinstance(contrary, Failure)
+    assert isinstance(contrary, Unscored)
     assert contrary.type == "ConfigError"
     assert "reply (40)" in contrary.message
 
 
 def test_a_broken_conversation_fails_in_every_setting() -> None:
     outcomes = scored(transcript([{"role": 3}]), [WHOLE, replace(SMALL, model="claude-sonnet-4-5")])
-    assert [outcome.type for outcome in outcomes if isinstance(outcome, Failure)] == [
+    assert [outcome.type for outcome in outcomes if isinstance(outcome, Unscored)] == [
         "ProviderFormatError",
         "ProviderFormatError",
     ]
@@ -59,12 +59,12 @@ def test_any_json_has_an_outcome(entry: object, format: str) -> None:
         assert outcome.type == "ProviderFormatError"
 
 
-def given() -> list[Transcript | Failure]:
-    broken = Failure("InputError", "not JSON")
+def given() -> list[Transcript | Unscored]:
+    broken = Unscored("InputError", "not JSON")
     return [transcript(TENS), broken, transcript([{"role": 3}]), transcript(REFUND)] * 6
 
 
-def timeless(outcome: Score | Failure) -> Score | Failure:
+def timeless(outcome: Score | Unscored) -> Score | Unscored:
     return replace(outcome, seconds=0.0) if isinstance(outcome, Score) else outcome
 
 
@@ -75,7 +75,7 @@ def test_processes_change_nothing() -> None:
     )
     assert one == two
     assert len(one) == 24
-    assert one[1] == [Failure("InputError", "not JSON")] * 2
+    assert one[1] == [Unscored("InputError", "not JSON")] * 2
 
 
 def test_conversations_are_taken_in_as_they_are_needed() -> None:

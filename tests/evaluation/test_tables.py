@@ -8,7 +8,7 @@ from ctxkit.evaluation.lost import Loss, Lost
 from ctxkit.evaluation.metrics import METRICS
 from ctxkit.evaluation.prices import Prices
 from ctxkit.evaluation.reasons import Reasons
-from ctxkit.evaluation.runs import Failure
+from ctxkit.evaluation.runs import Unscored
 from ctxkit.evaluation.scores import Score
 from ctxkit.evaluation.settings import Setting
 from ctxkit.evaluation.tables import Evaluation, Failed, as_json, legend, markdown
@@ -37,7 +37,7 @@ def filled() -> Evaluation:
             turns=3,
             seconds=0.1,
         )
-        evaluation.add(file, number, None, [score, score + score, Failure("ConfigError", "no")])
+        evaluation.add(file, number, None, [score, score + score, Unscored("ConfigError", "no")])
     return evaluation
 
 
@@ -98,7 +98,7 @@ def test_time_is_in_markdown_alone() -> None:
 
 def test_failures_are_told_once_with_their_settings() -> None:
     evaluation = Evaluation(SETTINGS[:2], [None, None])
-    broken, contrary = Failure("InputError", "not\nJSON"), Failure("ConfigError", "no")
+    broken, contrary = Unscored("InputError", "not\nJSON"), Unscored("ConfigError", "no")
     assert evaluation.add("a.jsonl", 3, "x", [broken, broken]) == [Failed("a.jsonl", 3, "x", broken)]
     assert evaluation.add("a.jsonl", 4, None, [Score(conversations=1), contrary]) == [
         Failed("a.jsonl", 4, None, contrary, ("a|b.toml at 50 %",))
@@ -208,7 +208,7 @@ def test_what_was_lost_is_told_with_a_place_to_look_at() -> None:
 )
 def test_what_others_wrote_is_one_short_line(text: str, shown: str) -> None:
     evaluation = Evaluation(SETTINGS[:1], [None])
-    evaluation.add("a.jsonl", 3, None, [Failure("InputError", text)])
+    evaluation.add("a.jsonl", 3, None, [Unscored("InputError", text)])
     assert markdown(evaluation).endswith(
         f"- a.jsonl:3: InputError: `{shown}`\n" if shown else ": InputError\n"
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pluggy
 import pytest
 
-from ctxkit import Budget, ContextManager, hooks
+from ctxkit import Budget, ContextManager
 from ctxkit.keyfacts.answering import answers, asks_for_vital
 from ctxkit.keyfacts.finding import bound_by
 from ctxkit.keyfacts.passages import LONGEST_WHOLE
@@ -15,14 +14,6 @@ from ctxkit.keyfacts.statements import statements_in
 
 CHAT = "We spoke of this and that and came to no end. " * 4
 CHAINS: list[Any] = ["hybrid", {"kind": "hybrid", "steps": ["keep-key-facts", "drop-oldest"]}]
-
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No plugin."""
-    manager = pluggy.PluginManager(hooks.GROUP)
-    manager.add_hookspecs(hooks.Hooks)
-    monkeypatch.setattr(hooks, "_loaded", lambda: hooks._Loaded(manager))
 
 
 def rules(text: str) -> list[str]:
@@ -84,7 +75,6 @@ def test_what_only_stands_beside_it_is_not_taken_along(text: str, rule: str) -> 
         "These are my allergies. Nuts. Milk. Eggs.",
         "I have allergies. They are nuts and milk.",
         "I am severely allergic. Nuts, mostly.",
-        "过敏原如下。花生、虾。",
         "I am allergic to... Nuts.",
         "I love:\n- peanuts\n- milk\n\nI am allergic to all of these.",
         "```\nrm -rf build\n```\nNever run that.",
@@ -212,7 +202,7 @@ def test_answers_that_say_nothing_without_their_question(text: str, is_answer: b
     ],
 )
 def test_an_answer_stays_with_its_question(question: str, answer: str, strategy: Any) -> None:
-    talk = ContextManager("openai-chat", Budget(window=1_500), strategy, strict=True)
+    talk = ContextManager("openai-chat", Budget(window=1_500), strategy, strict=True, plugins=())
     talk.add([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": question}])
     talk.add({"role": "user", "content": answer})
     for n in range(60):
@@ -226,7 +216,7 @@ def test_an_answer_stays_with_its_question(question: str, answer: str, strategy:
 
 def test_rules_have_their_place_before_answers() -> None:
     chain = {"kind": "hybrid", "steps": [{"kind": "keep-key-facts", "max_tokens": 1}, "drop-oldest"]}
-    talk = ContextManager("openai-chat", Budget(window=1_000), chain, strict=True)
+    talk = ContextManager("openai-chat", Budget(window=1_000), chain, strict=True, plugins=())
     rule = f"You must never open the red door. {'It is old. ' * 80}"
     talk.add([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Any allergies?"}])
     talk.add({"role": "user", "content": f"Peanuts. {'It was bad. ' * 80}"})

@@ -12,7 +12,7 @@ from ctxkit import Budget, ConfigError, Question
 from ctxkit.core.marks import is_marked
 from ctxkit.openai_agents import SummarizingSession, TrimmingSession
 from ctxkit.openai_agents.presets import PROMPT, PROMPT_TOKENS
-from ctxkit.preparation import Preparation
+from ctxkit.preparation import Preparation, Settings
 from ctxkit.sessions.store import Store
 from tests.servers.failing import serving
 from tests.servers.responding import answers, message
@@ -205,7 +205,7 @@ async def test_the_question_of_the_summary_fits_the_budget_too() -> None:
 
 
 def test_what_the_question_takes_is_kept_free() -> None:
-    meter = Preparation("openai-responses", {"window": 300}).history.setting.meter
+    meter = Preparation(Settings("openai-responses", {"window": 300})).history.setting.meter
     text = "word " * 100
     both = meter.entry(meter.provider.stand_in(PROMPT)) + meter.entry({"role": "assistant", "content": text})
     assert 0 < both - meter.entry(meter.provider.stand_in(text)) <= PROMPT_TOKENS

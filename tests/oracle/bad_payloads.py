@@ -252,6 +252,7 @@ BAD: list[tuple[str, str, list[Any]]] = [
 
 _SYSTEM = {"role": "system", "content": "be kind"}
 _LOOP = [_user(), _said([_thought(), _use("a")]), _user([_result("a")])]
+_SPARSE = [*_LOOP, _said([_use("b")]), _user([_result("b")]), _said([_use("c")]), _user([_result("c")])]
 _SIGNED = [_ask(), _model(_call(sign="s1")), _ask(_resp())]
 _BOUND = [_user(), _rs(), _fc("a", id="fc_1"), _out("a"), _user("more")]
 _COMPACTED = [{"type": "compaction", "encrypted_content": "e1"}, _user()]
@@ -287,6 +288,9 @@ LOST: list[tuple[str, str, list[Any], list[Any]]] = [
     ("A15", ANTHROPIC, _LOOP, [_user(), _said([_thought("h"), _use("a")]), _LOOP[2]]),
     ("A15", ANTHROPIC, _LOOP, [_user(), _said([_use("a"), _thought()]), _LOOP[2]]),
     ("A16", ANTHROPIC, _LOOP, [_user(), _said([_use("a")]), _LOOP[2]]),
+    ("A16", ANTHROPIC, _SPARSE, [_user(), *_SPARSE[5:]]),
+    ("A16", ANTHROPIC, _SPARSE, [*_SPARSE[:3], _user("[one step]"), *_SPARSE[5:]]),
+    ("A16", ANTHROPIC, _SPARSE, [*_SPARSE[:2], _user([_result("a"), _text("[one step]")]), *_SPARSE[5:]]),
     ("A21", ANTHROPIC, [_user(), _said([_SEARCH, _FOUND])], [_user(), _said([_SEARCH, _FOUND | {"content": []}])]),
     ("A27", ANTHROPIC, _SUMMARY, [_user()]),
     ("G5", GEMINI, _SIGNED, [_ask(), _model(_call()), _ask(_resp())]),

@@ -102,6 +102,36 @@ def _loop_thinks(old: list[Entry], new: list[Entry]) -> Iterator[str]:
             yield f"A16: message {i} of the result is part of the open tool loop and lost its thinking"
 
 
+def _loop_begins(old: list[Entry], new: list[Entry]) -> Iterator[str]:
+    """A16: a tool loop that began with thinking begins with it, wherever one takes it to begin: behind the last user
+    message without results, by itself or joined with its neighbours, or behind the last words of a user."""
+    for reading, (joins, mixed) in {
+        "message without results": (False, False),
+        "turn without results": (True, False),
+        "words": (True, True),
+    }.items():
+        if _begins_with_thinking(old, joins, mixed) and _begins_with_thinking(new, joins, mixed) is False:
+            yield f"A16: the open tool loop begins without thinking, if behind the last user {reading}"
+
+
+def _begins_with_thinking(messages: list[Entry], joins: bool, mixed: bool) -> bool | None:
+    """Whether the open tool loop does; None if there is none."""
+    if joins:
+        turns = [(role, blocks) for role, _, blocks in anthropic.joined(messages)]
+    else:
+        turns = [(str(message.get("role")), anthropic.blocks_of(message)) for message in messages]
+    if not turns or not anthropic.of_type(turns[-1][1], "tool_result", "tool_use"):
+        return None
+    for at in range(len(turns) - 1, -1, -1):
+        role, blocks = turns[at]
+        results = anthropic.of_type(blocks, "tool_result")
+        if role == "user" and (len(results) < len(blocks) if mixed else not results):
+            turns = turns[at + 1 :]
+            break
+    first = next((blocks for role, blocks in turns if role == "assistant"), None)
+    return None if first is None else bool(anthropic.of_type(first[:1], *anthropic.THINKING))
+
+
 def _leads_with_thinking(message: Entry) -> bool:
     return bool(anthropic.of_type(anthropic.blocks_of(message)[:1], *anthropic.THINKING))
 
@@ -177,6 +207,6 @@ def _current_signatures(old: list[Entry], new: list[Entry]) -> Iterator[str]:
 CHECKS: dict[str, tuple[Check, ...]] = {
     "openai-chat": (),
     "openai-responses": (_bound, _newest_compaction),
-    "anthropic": (_thinking, _loop_thinks, _server_blocks, _split_results),
+    "anthropic": (_thinking, _loop_thinks, _loop_begins, _server_blocks, _split_results),
     "gemini": (_signatures_in_place, _current_signatures),
 }

@@ -50,6 +50,12 @@ def test_each_loss_is_found_by_name(rule: str, format: str, before: list[Any], a
     assert rule in rules(kept(format, before, after))
 
 
+def test_a_loop_that_thinks_once_may_lose_steps_behind_its_thinking() -> None:
+    before = next(case[2] for case in LOST if case[0] == "A16" and len(case[2]) > 3)
+    mark = {"role": "assistant", "content": "[one step]"}
+    assert kept("anthropic", before, [*before[:3], mark, *before[5:]]) == []
+
+
 def test_altered_system_text_beside_the_list_is_found() -> None:
     assert kept("gemini", [], [], system_before="be kind", system_after="be short") != []
 

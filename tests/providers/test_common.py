@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,17 @@ from openai.types.chat import ChatCompletionMessage
 from pydantic import BaseModel, Field
 
 from ctxkit.errors import PlanError
-from ctxkit.providers.common import dump_model, opaque_tokens, path_text, replace_at, text_of_json
+from ctxkit.providers.common import (
+    at_path,
+    dump_model,
+    is_object_text,
+    kind_of,
+    opaque_tokens,
+    path_text,
+    replace_at,
+    string_of,
+    text_of_json,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
@@ -52,6 +63,32 @@ def test_replace_at_refuses_a_path_that_is_not_there(path: tuple[str | int, ...]
         replace_at({"content": [{"text": "a"}], "other": [1]}, path, "x")
 
 
+def test_what_stands_at_a_path() -> None:
+    entry: dict[str, Any] = {"content": [{"text": "a"}, {"text": "b"}]}
+    assert at_path(entry, ("content", 1, "text")) == "b"
+    assert at_path(entry, ()) is entry
+
+
+@pytest.mark.parametrize("path", [("content", 2), ("gone", "x"), ("content", "x"), ("content", 0, "text", 0)])
+def test_a_path_at_which_nothing_stands_is_told(path: tuple[str | int, ...]) -> None:
+    with pytest.raises(PlanError, match=f"nothing at {re.escape(path_text(*path))};"):
+        at_path({"content": [{"text": "a"}]}, path)
+
+
+@given(JSON)
+def test_what_is_read_of_any_value(value: Any) -> None:
+    is_text = isinstance(value, str)
+    assert string_of(value) == (value if is_text else "")
+    assert kind_of({"type": value}) == string_of(value)
+    assert kind_of(value) == (string_of(value.get("type")) if isinstance(value, dict) else "")
+    assert is_object_text(json.dumps(value)) == isinstance(value, dict)
+    assert not is_object_text(value if not is_text else f"[{value}")
+
+
+def test_text_that_is_nested_too_deeply_is_no_object() -> None:
+    assert not is_object_text('{"a":' * 100_000)
+
+
 @given(JSON)
 def test_json_text_is_compact_json(value: Any) -> None:
     assert text_of_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -87,6 +124,12 @@ def test_dump_model_gives_wire_names_and_only_what_was_set() -> None:
         "role": "assistant",
         "content": None,
     }
+
+
+def test_dump_model_without_nulls_gives_what_has_a_value() -> None:
+    assert dump_model(Aliased(someKey="x"), nulls=False) == {"someKey": "x", "unset": 3}
+    bare = ChatCompletionMessage(role="assistant", content=None)
+    assert dump_model(bare, nulls=False) == {"role": "assistant"}
 
 
 @pytest.mark.parametrize("thing", [None, 3, {}, Aliased, object()])

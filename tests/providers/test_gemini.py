@@ -7,14 +7,16 @@ import gzip
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.genai import types
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ctxkit import Budget, ContextManager
 from ctxkit.core.items import Call, Part, PartKind, Result, Role, Shape, Weight
 from ctxkit.core.provider import Provider, Repair
 from ctxkit.errors import PlanError, ProviderFormatError
@@ -325,6 +327,50 @@ def test_answers_without_ids_pair_by_position() -> None:
     ]
     with pytest.raises(PlanError, match="not open"):
         GEMINI.answer(twice, Call(None, "a"), "[pending]")
+
+
+def test_where_responses_do_not_tell_calls_apart_the_first_without_one_is_answered() -> None:
+    unit = [model(call("a", "1"), call("a"), call("a", "1")), results(response("a"), response("a", "1"))]
+    answered = GEMINI.answer(unit, Call(None, "a"), "[pending]")
+    assert answered == [unit[0], results(response("a"), response("a", "1"), response("a", "1", "[pending]"))]
+
+
+CALLED = st.tuples(st.sampled_from([None, "a", "b"]), st.sampled_from("fg"))
+"""An id and a name; few, so that calls share them."""
+ARRIVING = st.one_of(
+    st.lists(CALLED, min_size=1, max_size=3).map(lambda made: model(*(call(name, id) for id, name in made))),
+    st.lists(CALLED, min_size=1, max_size=3).map(
+        lambda made: results(*(response(name, id) for id, name in made))
+    ),
+    st.just(user()),
+)
+
+
+@pytest.mark.parametrize("repair", [False, True])
+@given(st.lists(ARRIVING, max_size=8))
+@example([model(call("f", "b")), model(call("g", "b")), results(response("f", "b"))])
+@example([model(call("f", "b")), model(call("g", "b")), results(response("g", "b"))])
+@example(
+    [model(call("f", "a"), call("f"), call("f", "a")), results(response("f")), results(response("f", "a"))]
+)
+def test_what_was_added_can_be_sent_whatever_ids_the_calls_share(repair: bool, contents: list[Json]) -> None:
+    context = ContextManager("gemini", Budget(window=4_000), repair=repair)
+    context.add(user())
+    for content in contents:
+        with suppress(ProviderFormatError):
+            context.add(content)
+    context.add(user("and?"))
+    sent = context.prepare_sync().messages
+    assert {rule for rule, _ in rules(*sent)} <= {"G4"}
+    assert context.prepare_sync().messages == sent
+
+
+@given(st.lists(ARRIVING, max_size=8))
+def test_what_is_mended_pairs_whatever_ids_the_calls_share(contents: list[Json]) -> None:
+    mended = repaired(user(), *contents, user())
+    assert {rule for rule, _ in rules(*mended)} <= {"G3", "G4"}
+    waits = [at for rule, at in rules(*mended) if rule == "G3"]
+    assert all(mended[at]["role"] == "model" for at in waits)
 
 
 def test_an_answer_is_spelled_as_its_content() -> None:

@@ -478,6 +478,36 @@ def test_media_are_counted_by_their_price_and_never_as_text(entry: Entry) -> Non
     assert 4 < weight.fixed < 4_000
 
 
+def in_capitals(value: Any) -> Any:
+    """The same with another spelling of the scheme of data URLs."""
+    return json.loads(json.dumps(value).replace("data:", "DATA:"))
+
+
+IMAGE = {"type": "input_image", "image_url": f"data:image/png;base64,{'QUJD' * 999}"}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"role": "user", "content": [IMAGE]},
+        {
+            "role": "user",
+            "content": [{"type": "input_file", "file_data": f"data:application/pdf,{'Q' * 999}"}],
+        },
+        {"type": "web_search_call", "action": {"url": f"data:image/png;base64,{'Q' * 999}"}},
+        {"type": "code_interpreter_call", "outputs": [{"url": f"data:image/png;base64,{'Q' * 999}"}]},
+        SCREENSHOT_OUTPUT,
+        output("c1", [IMAGE]),
+    ],
+)
+def test_data_urls_are_known_in_any_case(entry: Entry) -> None:
+    spelled = in_capitals(entry)
+    assert RESPONSES.weigh(spelled) == RESPONSES.weigh(entry)
+    assert not any("QQQ" in text or "QUJD" in text for text in RESPONSES.weigh(spelled).texts)
+    told = [part.text for part in RESPONSES.parts(entry) if part.kind is PartKind.MEDIA]
+    assert [part.text for part in RESPONSES.parts(spelled) if part.kind is PartKind.MEDIA] == told
+
+
 def test_weight_of_instructions() -> None:
     assert RESPONSES.weigh_system(None).fixed == 0
     assert RESPONSES.weigh_system("Be brief.").texts == ("Be brief.",)

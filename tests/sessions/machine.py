@@ -15,7 +15,7 @@ from ctxkit import Budget, CtxkitError
 from ctxkit.core.facts import USER, active_facts
 from ctxkit.core.state import State
 from ctxkit.errors import BudgetExceededError, ConversationError, StoreError
-from ctxkit.preparation import Preparation
+from ctxkit.preparation import Preparation, Settings
 from ctxkit.providers import provider
 from ctxkit.sessions.compacting import NAME
 from ctxkit.sessions.log import Log
@@ -367,7 +367,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     def folded(self) -> Log:
         """The log read from its first record on, without a checkpoint."""
-        preparation = Preparation(format="openai-chat", budget=Budget(window=700, reply=100))
+        preparation = Preparation(Settings("openai-chat", Budget(window=700, reply=100)))
         log = Log(self.stores[0], self.id, preparation.history, preparation.provider, lambda: 0.0)
         self.run(log.refresh())
         return log

@@ -19,7 +19,7 @@ import sys
 from typing import Any
 
 from ctxkit import Budget
-from ctxkit.preparation import Preparation
+from ctxkit.preparation import Preparation, Settings
 from ctxkit.sessions.log import Log
 from ctxkit.sessions.session import Session
 from ctxkit.sessions.store import Store
@@ -64,7 +64,7 @@ async def add_again(store: Store, id: str, name: str, number: int) -> None:
 
 
 def _whole(store: Store, id: str) -> Log:
-    preparation = Preparation(format="openai-chat", budget=BUDGET)
+    preparation = Preparation(Settings("openai-chat", BUDGET))
     return Log(store, id, preparation.history, preparation.provider, lambda: 0.0)
 
 

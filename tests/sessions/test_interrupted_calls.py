@@ -199,6 +199,7 @@ def gemini_user(text: str) -> Entry:
 BARE = {"functionCall": {"name": "pay"}}
 STEPS: dict[str, list[Entry]] = {
     "two contents in a row": [by_model(gemini_call("W1")), by_model(gemini_call("W2"))],
+    "one id in two contents": [by_model(gemini_call("W1", "a")), by_model(gemini_call("W2", "a"))],
     "without arguments": [by_model(gemini_call("W1"), BARE, gemini_call("W3"))],
     "signed without arguments": [by_model({**BARE, "thoughtSignature": "c2ln"}, gemini_call("W2"))],
     "two steps": [by_model(gemini_call("W1")), gemini_user("and W2"), by_model(gemini_call("W2"))],

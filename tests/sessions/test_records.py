@@ -13,7 +13,7 @@ from ctxkit.core.edits import Pin, Remember
 from ctxkit.core.facts import USER, Fact
 from ctxkit.core.state import State
 from ctxkit.history import Added, Step
-from ctxkit.preparation import Preparation
+from ctxkit.preparation import Preparation, Settings
 from ctxkit.sessions.book import Book
 from ctxkit.sessions.checkpoints import checkpoint_bytes, restore_checkpoint
 from ctxkit.sessions.records import Record, record_bytes, record_from, to_bytes
@@ -69,7 +69,7 @@ async def test_a_checkpoint_is_the_log_up_to_there(payload: Payload, share: floa
 
 def _preparation(payload: Payload, share: float) -> Preparation:
     size = len(json.dumps(payload.messages)) // 4
-    return Preparation(payload.format, Budget(window=max(60, int(size * share)), min_gain=0), "hybrid")
+    return Preparation(Settings(payload.format, Budget(window=max(60, int(size * share)), min_gain=0)))
 
 
 async def _both(payload: Payload, share: float):  # type: ignore[no-untyped-def]
@@ -111,7 +111,7 @@ async def _both(payload: Payload, share: float):  # type: ignore[no-untyped-def]
 
 
 def test_a_pin_and_what_ends_it() -> None:
-    preparation = Preparation("openai-chat", Budget(window=1000), "hybrid")
+    preparation = Preparation(Settings("openai-chat", Budget(window=1000)))
     history = preparation.history
     history.do(lambda: history.adding(Added([{"role": "user", "content": "hi"}])))
     before = history.state
@@ -142,3 +142,13 @@ def test_a_record_that_does_not_fit_is_told(change: object) -> None:
     told = {"v": 1, "kind": "items", "at": 1.0, "step": {"change": change, "arrived": [3]}}
     with pytest.raises(SessionError, match="does not fit what is before it"):
         record_from(to_bytes(told), State(), session="s")
+
+
+def test_a_step_of_an_unknown_kind_is_told() -> None:
+    step = {"change": {}}
+    for kind in ("notes", "fork"):
+        assert record_from(
+            to_bytes({"v": 1, "kind": kind, "at": 1.0, "step": step}), State(), session="s"
+        ).step
+    with pytest.raises(SessionError, match="does not fit what is before it"):
+        record_from(to_bytes({"v": 1, "kind": "folded", "at": 1.0, "step": step}), State(), session="s")

@@ -350,3 +350,28 @@ def test_a_request_that_was_made_while_something_was_erased_is_not_recorded() ->
         assert [each.recorded for each in await session.requests()] == [False]
 
     asyncio.run(run())
+
+
+def test_what_the_model_says_in_the_place_of_steps_is_on_record_as_what_it_is() -> None:
+    """Inside a tool loop that thinks nothing may stand in for steps as words of a user."""
+
+    def step(number: int) -> list[Entry]:
+        thinking = [] if number else [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]
+        call = {"type": "tool_use", "id": f"t{number}", "name": "f", "input": {"text": "word " * 40}}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "told " * 40}
+        return [{"role": "assistant", "content": [*thinking, call]}, {"role": "user", "content": [result]}]
+
+    async def run() -> None:
+        session = await opened(MemoryStore(), TIGHT, format="anthropic", strategy="drop-oldest")
+        await session.add({"role": "user", "content": "Do it all."})
+        for number in range(30):
+            await session.add(step(number))
+            request = await session.prepare()
+        sent = await session.request(session.position)
+        assert sent.messages == request.messages
+        (place,) = [at for at, each in enumerate(sent.entries) if each.kind == "gap"]
+        assert sent.messages[place]["role"] == "assistant"
+        assert sent.entries[place].by == "drop-oldest"
+        assert await session.original(sent.entries[place].handle)
+
+    asyncio.run(run())

@@ -80,6 +80,7 @@ def test_as_many_turns_keep_theirs_as_asked_for(format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_was_said_stays(format: Any) -> None:
     messages = stripped(format, thinking(format, 4))
+    assert thoughts(format, messages) < 4
     texts = [p.text for e in messages for p in provider(format).parts(e) if p.kind is PartKind.TEXT]
     assert texts == [text for n in range(4) for text in (f"Question {n}", f"Answer {n}")]
 

@@ -262,7 +262,9 @@ def test_the_frame_takes_no_more_than_is_counted_on() -> None:
 
 
 def test_the_same_conversation_gives_the_same_summary() -> None:
-    assert summaries(compacted(TRIP, aim_for=280)) == summaries(compacted(TRIP, aim_for=280))
+    first, second = (summaries(compacted(TRIP, aim_for=280)) for _ in range(2))
+    assert first
+    assert first == second
 
 
 @pytest.mark.parametrize(

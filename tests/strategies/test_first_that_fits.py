@@ -47,6 +47,11 @@ def test_nothing_is_done_when_nothing_helps(chat: Any) -> None:
     assert chat.manager(Budget(window=5_000, aim_for=1), first(CLEAR, SLIDE)).compact().edits == ()
 
 
+def test_nothing_is_done_when_every_target_is_met(talk: Any) -> None:
+    context = logs(talk).manager(Budget(window=50_000), first(CLEAR, SLIDE))
+    assert [context.compact().edits for _ in range(3)] == [(), (), ()]
+
+
 def test_turns_above_the_limit_count_too() -> None:
     from ctxkit import Budget, ContextManager
 

@@ -9,21 +9,14 @@ from typing import Any
 import pluggy
 import pytest
 
-from ctxkit import Budget, ContextManager, Fact, PartKind, hook, hooks
+from ctxkit import Budget, ContextManager, Fact, PartKind, hook
 from ctxkit.tokens import counter_for
 
 CHAT = "We spoke of this and that and came to no end. " * 6
 CHAIN = {"kind": "hybrid", "steps": ["keep-key-facts", "drop-oldest"]}
 EVERYTHING = Budget(window=4_000)
 
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> pluggy.PluginManager:
-    """No plugin but those that a test registers."""
-    manager = pluggy.PluginManager(hooks.GROUP)
-    manager.add_hookspecs(hooks.Hooks)
-    monkeypatch.setattr(hooks, "_loaded", lambda: hooks._Loaded(manager))
-    return manager
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def chain(**parameters: Any) -> dict[str, Any]:
@@ -59,8 +52,8 @@ def test_what_must_be_kept_is_in_every_request_in_every_format(talk: Any, said: 
 
 
 def test_the_assistant_and_tools_force_nothing(talk: Any) -> None:
-    talk.user("Hi.").step("Everything else is forbidden.").assistant("You must never forget this.")
-    assert [fact for fact in facts_of(talk) if fact.must_keep] == []
+    talk.user("Never call me.").step("Everything else is forbidden.").assistant("You must never forget this.")
+    assert [fact.value for fact in facts_of(talk) if fact.must_keep] == ["Never call me."]
 
 
 def test_facts_name_who_said_them_and_where(talk: Any) -> None:
@@ -178,7 +171,7 @@ def test_evictions_are_in_the_report_and_can_be_read_in_their_message(chat: Any)
 
 
 def test_what_users_remembered_is_never_evicted(chat: Any) -> None:
-    context = chat.user("Hello.").manager(Budget(window=1_500), chain(max_tokens=60))
+    context = chat.user("Hello.").manager(Budget(window=1_500), chain(max_tokens=100))
     context.remember("diet", "vegan")
     for n in range(120):
         context.add(
@@ -188,6 +181,7 @@ def test_what_users_remembered_is_never_evicted(chat: Any) -> None:
             .entries
         )
         assert "diet: vegan" in str(context.prepare_sync().messages)
+    assert 1 < len(context.facts) < 20
 
 
 def test_what_newer_steps_used_is_evicted_last(chat: Any) -> None:
@@ -278,6 +272,50 @@ def test_what_plugins_find_in_tools_is_never_a_must(talk: Any) -> None:
     assert [(fact.must_keep, fact.said_by) for fact in facts_of(talk)] == [(False, "tool")]
 
 
+class Promises:
+    """A plugin that keeps whatever somebody promises."""
+
+    @hook
+    def ctxkit_extract_facts(self, text: str, said_by: str) -> list[Fact] | None:
+        promised = re.search(r"We will refund [^.]*\.", text)
+        return [Fact("promised", promised[0], must_keep=True, priority=9)] if promised else None
+
+
+def test_promises_of_the_assistant_push_out_nothing_that_a_user_said(
+    talk: Any, alone: pluggy.PluginManager
+) -> None:
+    alone.register(Promises())
+    budget = Budget(window=2_000)
+    context = talk.user("Hello.").manager(budget, CHAIN)
+    said = (
+        "Before the courier comes to us again: my little boy who opens the door is severely allergic to latex and to "
+        "peanuts, and we have had to use his EpiPen two times this year."
+    )
+    for n in range(80):
+        added = len(talk.entries)
+        talk.assistant(
+            f"I am sorry. We will refund ${n}.99 for order #W{n}4411 to your card in {n} days. {CHAT}"
+        )
+        talk.user(said if n == 40 else f"And order #W{n}7020?")
+        context.add(talk.entries[added:])
+        request = context.prepare_sync()
+        assert n < 40 or any(said in text for text in talk.texts(request.messages, PartKind.TEXT))
+    promised = [fact for fact in context.facts if fact.key.endswith("promised")]
+    assert promised, "there is room for some of them"
+
+
+def test_what_is_said_again_and_again_of_other_things_pushes_out_nothing_that_is_said_once(talk: Any) -> None:
+    talk.user("My membership number is M-774411, my budget is at most 180 EUR. Write to anna@example.org.")
+    for n in range(60):
+        talk.assistant("It is on its way.").user(f"Where is order W53620{n:02}, please? {CHAT}")
+    for budget in (Budget(window=2_000), EVERYTHING):
+        context = talk.manager(budget, CHAIN)
+        context.prepare_sync()
+        said = "\n".join(fact.line for fact in context.facts)
+        assert all(each in said for each in ("M-774411", "180 EUR", "anna@example.org"))
+        assert int(re.findall(r"order: W53620(\d\d)", said)[-1]) > 40, "and the newest of the others"
+
+
 class Post:
     """A plugin that keeps where somebody said that the post has to go."""
 
@@ -317,6 +355,7 @@ def test_nothing_is_remembered_twice(talk: Any) -> None:
     context = after(talk).manager(EVERYTHING, CHAIN)
     context.prepare_sync()
     before = context.facts
+    assert {"Never call me.", "SN2023-188"} <= {fact.value for fact in before}
     context.add(after(type(talk)(talk.format)).entries[1:])
     report = context.prepare_sync().report
     assert report.compactions == 2
@@ -330,6 +369,19 @@ def test_turns_above_the_limit_of_turns_are_read_too(talk: Any) -> None:
     request = context.prepare_sync()
     assert [fact.value for fact in context.facts] == ["Never call me."]
     assert not any("Yes." in text for text in talk.texts(request.messages, PartKind.TEXT))
+
+
+def test_turns_above_the_limit_go_though_what_binds_in_them_costs_more(talk: Any) -> None:
+    context = talk.manager(Budget(window=50_000, context_limit=2), "hybrid")
+    for n in range(12):
+        added = len(talk.entries)
+        talk.user(f"I am allergic to nut number {n}.").assistant("ok").user("Well?")
+        context.add(talk.entries[added:])
+        turns = [
+            text for text in talk.texts(context.prepare_sync().messages, PartKind.TEXT) if text == "Well?"
+        ]
+        assert len(turns) <= 2
+        assert len([fact for fact in context.facts if fact.must_keep]) >= n - 2
 
 
 def test_parameters_are_checked() -> None:

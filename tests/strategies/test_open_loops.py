@@ -1,4 +1,5 @@
-"""Open tool loops of Anthropic that think now and then: where what goes may end (wire rule A16)."""
+"""Open tool loops of Anthropic that think now and then, or have system text in them: what may go, and what stands for it
+(wire rules A16 and A24)."""
 
 from __future__ import annotations
 
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit import Budget, BudgetExceededError, ContextManager
+from ctxkit.core.marks import is_marked
 from ctxkit.providers import provider
+from tests.oracle import kept, violations
 
-STRATEGIES = ("drop-oldest", "selective", "extractive-summary", "digest-tool-results", "hybrid")
+STRATEGIES = ("drop-oldest", "selective", "extractive-summary", "digest-tool-results", "hybrid", "fallback")
 FRAME = 60
 """Tokens of a stand-in, or of a summary that says nothing."""
 
@@ -44,22 +47,24 @@ def sent(entries: Entries, strategy: Any, window: int) -> Entries:
     return context.prepare_sync().messages
 
 
-def ends(steps: int, thinking: Sequence[int]) -> list[int]:
-    """How many of the oldest steps may go, in a loop that began with thinking: a step that thinks follows."""
-    return [number for number in range(1, steps) if number in thinking]
+def step(entries: Entries, number: int) -> Entries:
+    """The two messages of a step."""
+    return entries[1 + 2 * number : 3 + 2 * number]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(st.integers(8, 40), st.sets(st.integers(1, 39)), st.integers(0, 400))
-def test_what_fits_without_the_oldest_steps_is_not_refused(
+def test_what_fits_with_the_task_the_last_step_that_thinks_and_the_newest_is_not_refused(
     strategy: str, steps: int, thinking: set[int], spare: int
 ) -> None:
     """The smallest of all requests that the provider takes fits: whatever is tried first, it is reached."""
     entries = loop(steps, (0, *thinking))
-    smallest = max(ends(steps, (0, *thinking)), default=0)
-    window = size([entries[0], *entries[1 + 2 * smallest :]]) + FRAME + spare
+    leader = max(number for number in (0, *thinking) if number < steps)
+    newest = [] if leader == steps - 1 else step(entries, steps - 1)
+    window = size([entries[0], *step(entries, leader), *newest]) + 2 * FRAME + spare
     messages = sent(entries, strategy, window)
     assert provider("anthropic").violations(messages) == []
+    assert kept("anthropic", entries, messages) == []
     assert size(messages) <= window
 
 
@@ -79,14 +84,107 @@ def test_as_little_goes_as_may(strategy: str) -> None:
     assert sent(entries, strategy, 2_600)[-30:] == entries[-30:]
 
 
-@pytest.mark.parametrize("strategy", ["drop-oldest", "extractive-summary"])
-def test_the_last_end_is_taken_when_no_later_one_is_there(strategy: str) -> None:
-    entries = loop(40, (0, 5))
-    messages = sent(entries, strategy, size(entries) - 200)
-    assert messages[-70:] == entries[-70:]
-    assert len(messages) == 2 + 70
-    with pytest.raises(BudgetExceededError):
-        sent(entries, strategy, size(entries) // 2)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("thinking", [(0,), (0, 5)], ids=str)
+@pytest.mark.parametrize("window", [2_000, 1_200])
+def test_a_loop_keeps_its_last_step_that_thinks_when_what_is_behind_it_goes(
+    strategy: str, thinking: tuple[int, ...], window: int
+) -> None:
+    entries = loop(40, thinking)
+    messages = sent(entries, strategy, window)
+    leader, *others = [each for each in messages if each in step(entries, thinking[-1])]
+    assert [leader, *others] == step(entries, thinking[-1]), "whole, with its result"
+    behind = messages[messages.index(leader) + 2 :]
+    assert behind[0]["role"] == "assistant"
+    assert is_marked(behind[0]["content"]), "no words of a user, which would begin a turn"
+    assert behind[-2:] == entries[-2:]
+    assert kept("anthropic", entries, messages) == []
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(
+    st.integers(8, 60),
+    st.sampled_from([(), (0,), (0, 20, 40), tuple(range(60))]),
+    st.sets(st.integers(-1, 59), max_size=4),
+    st.sets(st.integers(0, 30), max_size=2),
+    st.sets(st.integers(0, 40), max_size=2),
+    st.integers(1_000, 3_000),
+)
+def test_each_request_of_a_loop_is_taken_and_begins_with_the_one_before(
+    strategy: str,
+    steps: int,
+    thinking: tuple[int, ...],
+    told: set[int],
+    pinned: set[int],
+    spoken: set[int],
+    window: int,
+) -> None:
+    """Steps that think always, now and then, once or never; system text behind the task (-1) and behind steps; pins;
+    words of a user beside results, behind which a step thinks."""
+    entries = loop(steps, (*thinking, *(number + 1 for number in spoken if thinking)))
+    for number in (number for number in spoken if number < steps):
+        step(entries, number)[1]["content"].append({"type": "text", "text": "Go on."})
+    context = ContextManager("anthropic", Budget(window=window), strategy, plugins=())
+    said: Entries = []
+    before: Entries = []
+    for number in range(-1, steps):
+        came = entries[:1] if number < 0 else step(entries, number)
+        came = [*came, {"role": "system", "content": f"Mode {number}."}] if number in told else came
+        context.add(came)
+        if number in pinned:
+            context.pin(len(said))
+        said += came
+        request = context.prepare_sync()
+        assert provider("anthropic").violations(request.messages) == []
+        assert kept("anthropic", said, request.messages) == []
+        assert request.report.compacted or request.messages[: len(before)] == before
+        before = request.messages
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("thinking", [(), (0,), tuple(range(40))], ids=["never", "once", "always"])
+@pytest.mark.parametrize("at", [1, 3, 7], ids=str)
+def test_a_loop_with_system_text_in_it_fits_as_one_without(
+    strategy: str, thinking: tuple[int, ...], at: int
+) -> None:
+    """Behind the task, behind the first step, behind the third (wire rule A24)."""
+    entries = loop(40, thinking)
+    with_text = [*entries[:at], {"role": "system", "content": "The user is in plan mode."}, *entries[at:]]
+    for window in (2_600, 1_400, 800):
+        messages = sent(with_text, strategy, window)
+        assert provider("anthropic").violations(messages) == []
+        assert kept("anthropic", with_text, messages) == []
+        assert size(messages) <= window
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_turns_with_system_text_behind_a_pinned_task_go(strategy: str) -> None:
+    """Where all goes that is behind the text, what stands for it is an assistant message: a user message may not follow."""
+    context = ContextManager("anthropic", Budget(window=1_500), strategy, plugins=(), strict=True)
+    turn = loop(12, ())
+    for number in range(3):
+        context.add([turn[0], {"role": "system", "content": f"Mode {number}."}])
+        if not number:
+            context.pin(0)
+        for at in range(12):
+            context.add([_renamed(each, f"{number}_") for each in step(turn, at)])
+        context.add({"role": "assistant", "content": "Done."})
+    context.add({"role": "user", "content": "Thanks."})
+    messages = context.prepare_sync().messages
+    assert messages[0] == turn[0]
+    assert {"role": "system", "content": "Mode 0."} in messages
+    assert provider("anthropic").violations(messages) == []
+    assert violations("anthropic", messages) == []
+
+
+def _renamed(entry: dict[str, Any], front: str) -> dict[str, Any]:
+    """A message with other ids of calls."""
+    names = ("id", "tool_use_id")
+    blocks = [
+        {key: front + value if key in names else value for key, value in each.items()}
+        for each in entry["content"]
+    ]
+    return {**entry, "content": blocks}
 
 
 def test_pinned_steps_are_stepped_over() -> None:
@@ -96,8 +194,18 @@ def test_pinned_steps_are_stepped_over() -> None:
     context.pin(9)
     messages = context.prepare_sync().messages
     assert entries[9] in messages
+    assert messages[1:3] == entries[1:3], "the step that thinks before the pinned one, which does not"
     assert provider("anthropic").violations(messages) == []
+    assert kept("anthropic", entries, messages) == []
     assert messages[-20:] == entries[-20:]
+
+
+def test_an_error_names_the_step_that_a_loop_has_to_begin_with() -> None:
+    entries = loop(12, (0,))
+    entries[1]["content"][0] |= {"thinking": "hm " * 400, "signature": "c2ln"}
+    with pytest.raises(BudgetExceededError) as raised:
+        sent(entries, "drop-oldest", 400)
+    assert "messages[1] (the tool loop has to begin with its thinking, A16)" in str(raised.value)
 
 
 def test_steps_of_a_low_region_go_in_order_in_a_loop_that_thinks() -> None:

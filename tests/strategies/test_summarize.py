@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -399,7 +398,7 @@ def test_it_goes_on_from_what_a_ladder_wrote_without_a_model(chat: Any) -> None:
         ({"template": "In $lang."}, "strategy.template", "unknown placeholder"),
         ({"template": "nowhere.txt"}, "strategy.template", "cannot be read"),
         ({"template": "In $language.", "focus": "prices"}, "strategy", "no place for the focus"),
-        ({"max_tokens": 0}, "strategy.max_tokens", "greater than or equal to 1"),
+        ({"max_tokens": 0}, "strategy.max_tokens", "whole number from 1"),
         ({"model": {"name": ""}}, "strategy.model.name", "at least 1 character"),
     ],
 )
@@ -431,12 +430,23 @@ def test_the_same_answers_give_the_same_summary(talk: Any) -> None:
 
 SESSION = 500
 SERIAL = "SN2023-188"
+SUMMARISERS = [
+    *(("summarize", scribe) for scribe in (good, scribes.lossy, scribes.lying)),
+    ("extractive-summary", None),
+    *(("fallback", scribe) for scribe in scribes.SCRIBES if scribe is not scribes.endless),
+    pytest.param("fallback", scribes.endless, marks=pytest.mark.long),
+]
 
 
-@pytest.mark.parametrize("scribe", [good, scribes.lossy, scribes.lying], ids=lambda each: each.__name__)
-def test_serial_numbers_of_the_first_turns_are_there_at_turn_480(scribe: Callable[[Question], str]) -> None:
-    context = ContextManager("openai-chat", Budget(window=3_000), "summarize", ask=scribe)
-    given = {at: form.format(f"SN2023-{at + 185}") for at, form in enumerate(scribes.GIVEN, 3)}
+@pytest.mark.parametrize(
+    ("strategy", "scribe"), SUMMARISERS, ids=lambda each: getattr(each, "__name__", each)
+)
+def test_serial_numbers_of_the_first_turns_are_there_at_turn_480(
+    strategy: str, scribe: scribes.Scribe | None
+) -> None:
+    context = ContextManager("openai-chat", Budget(window=3_000), strategy, ask=scribe)
+    forms = scribes.GIVEN[:1] if scribe is scribes.echo else scribes.GIVEN  # an echo blurs all but prose
+    given = {at: form.format(f"SN2023-{at + 185}") for at, form in enumerate(forms, 3)}
     assert SERIAL in given[3]
     for turn in range(1, SESSION + 1):
         said = f"{given[turn]}\n\n{PADDING}" if turn in given else PADDING
@@ -545,3 +555,30 @@ def test_the_laws_hold_when_a_model_answers(law: Law, monkeypatch: pytest.Monkey
 def test_an_answer_may_tell_what_the_provider_counted(chat: Any) -> None:
     context = manager(planned(chat, 12).user("So?").entries, lambda q: Answer(good(q), input_tokens=2_000))
     assert context.prepare_sync().report.model_calls[0].input_tokens == 2_000
+
+
+ALLERGY = "I am allergic to peanuts."
+
+
+@pytest.mark.parametrize(
+    ("names", "answer", "line"),
+    [
+        (("Ann", "Ben"), f"Decisions:\n- user Ben: {ALLERGY}", f"user Ann: {ALLERGY}"),
+        (("Ann", "Ben"), f"Exact values:\n- user Ben: {ALLERGY}", f"user Ann: {ALLERGY}"),
+        (("", ""), f"Facts:\n- assistant: {ALLERGY}", f"user: {ALLERGY}"),
+        (("", ""), f"Facts:\n- taken back by the user: {ALLERGY}", f"user: {ALLERGY}"),
+    ],
+)
+def test_an_allergy_stays_with_the_user_who_has_it(names: tuple[str, str], answer: str, line: str) -> None:
+    def say(name: str, text: str) -> dict[str, Any]:
+        return {"role": "user", "content": text} | ({"name": name} if name else {})
+
+    said = [say(names[0], f"{ALLERGY} {PADDING * 5}"), say(names[1], f"I need a wheelchair. {PADDING * 5}")]
+    noted = {"role": "assistant", "content": f"Noted. {PADDING * 5}"}
+    newest = [say(names[0], "Good."), noted, say(names[1], "Which flight is it?")]
+    entries = [*said, noted, say(names[0], f"And the seats? {PADDING * 5}"), noted, *newest]
+    context = manager(entries, lambda _: f"Goal:\n- find a flight with a wheelchair\n{answer}", aim_for=300)
+    context.compact()
+    told = [each for _, each in parse(notes_in(context.prepare_sync().messages)).lines() if ALLERGY in each]
+    assert line in told
+    assert [each for each in told if each != line and not each.endswith("[unverified]")] == []

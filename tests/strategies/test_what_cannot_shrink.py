@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit import Budget, ContextManager
+from ctxkit import Budget, BudgetExceededError, ContextManager, OpenCallsError, ProviderFormatError
 from ctxkit.registry import installed
+from ctxkit.testing import Payload
+from ctxkit.testing import conversations as payloads
+from ctxkit.testing.replay import size
 from tests.strategies.scribes import good
 
 README = {"system": 500, "profile": 300, "summary": 800, "recent": 2_000, "tool_results": 500}
@@ -195,3 +199,125 @@ def test_a_digest_outlasts_a_second_compaction_of_a_region_that_is_over() -> Non
     assert context.compact().edits == ()
     sent = json.dumps(context.prepare_sync().messages)
     assert [number for number in range(12) if f"pay_{number}7{number}3" not in sent] == []
+
+
+def parallel(format: str, **results: str) -> Entries:
+    """One step with a call of each name, and their results."""
+    match format:
+        case "openai-chat":
+            calls = [
+                {"id": name, "type": "function", "function": {"name": "read", "arguments": "{}"}}
+                for name in results
+            ]
+            told = [{"role": "tool", "tool_call_id": name, "content": text} for name, text in results.items()]
+            return [{"role": "assistant", "content": None, "tool_calls": calls}, *told]
+        case "openai-responses":
+            return [
+                *(
+                    {"type": "function_call", "call_id": name, "name": "read", "arguments": "{}"}
+                    for name in results
+                ),
+                *(
+                    {"type": "function_call_output", "call_id": name, "output": text}
+                    for name, text in results.items()
+                ),
+            ]
+    raise AssertionError(format)
+
+
+MIN = {"tool_results": {"max": 500, "min": 100}}
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses"])
+@pytest.mark.parametrize("strategy", ["hybrid", "trim-tool-results"])
+@pytest.mark.parametrize("regions", [MIN, {**MIN, "recent": {"max": 3_000, "min": 400}}], ids=["one", "two"])
+@pytest.mark.parametrize("window", [6_000, 1_500])
+def test_what_the_min_of_a_region_keeps_shields_nothing_beside_it(
+    format: str, strategy: str, regions: dict[str, Any], window: int
+) -> None:
+    """Of two parallel results the newer is kept, and the other, which is far larger, is shortened."""
+    context = ContextManager(format, Budget(window=window, regions=regions), strategy, plugins=())
+    context.add(user("Compare both files."))
+    step = parallel(format, a="line of a file\n" * 3_000, b="a short file")
+    context.add(step)
+    request = context.prepare_sync()
+    assert request.report.tokens_after <= window
+    assert request.messages[-1] == step[-1]
+    assert [each.fate for each in context.explain()][-2:] == ["shortened", "present"]
+
+
+def documents(window: int, regions: dict[str, Any], strategy: Any, newest: str) -> ContextManager:
+    """Eight documents of about 100 tokens, six plain turns of about 200, and a newest message."""
+    context = ContextManager("openai-chat", Budget(window=window, regions=regions), strategy, plugins=())
+    for number in range(8):
+        context.add(user(f"Document D{number}: " + "fact " * 95), region="docs")
+    for number in range(6):
+        context.add(
+            [*user(f"Question {number}. " + "word " * 90), *assistant(f"Answer {number}. " + "word " * 90)]
+        )
+    context.add(user(newest))
+    return context
+
+
+DOCS = {"docs": {"max": 900, "min": 450}}
+
+
+@pytest.mark.parametrize("strategy", ["drop-oldest", "hybrid", "fallback"])
+def test_what_a_min_keeps_stays_while_the_request_fits_with_it(strategy: str) -> None:
+    sent = json.dumps(documents(1_000, DOCS, strategy, "And now?").prepare_sync().messages)
+    assert [number for number in range(4, 8) if f"Document D{number}:" not in sent] == []
+
+
+@pytest.mark.parametrize("strategy", ["drop-oldest", "hybrid", "fallback"])
+def test_what_a_min_keeps_goes_last_and_goes_before_a_request_is_refused(strategy: str) -> None:
+    context = documents(1_000, DOCS, strategy, "Look at this: " + "thing " * 700)
+    request = context.prepare_sync()
+    sent = json.dumps(request.messages)
+    kept = [number for number in range(8) if f"Document D{number}:" in sent]
+    assert kept == [6, 7], "as many of the newest as there is room for"
+    assert request.report.tokens_after <= 1_000
+
+
+def test_an_error_names_what_a_min_keeps() -> None:
+    context = documents(1_000, DOCS, {"kind": "sliding-window", "keep_turns": 1}, "Look: " + "thing " * 700)
+    with pytest.raises(BudgetExceededError) as raised:
+        context.prepare_sync()
+    named = [line for line in raised.value.fixed if "kept by the min of docs" in line]
+    assert [line.partition(" ")[0] for line in named] == [f"messages[{number}]" for number in range(4, 8)]
+
+
+SAID = re.compile(r"(\d+) tokens$")
+LEFT = re.compile(r"The strategy left (\d+) tokens")
+
+
+@given(
+    payload=payloads(),
+    share=st.floats(0.02, 0.5),
+    kind=st.sampled_from(["drop-oldest", "hybrid", "selective"]),
+)
+def test_an_error_names_every_token_of_the_request(payload: Payload, share: float, kind: str) -> None:
+    limit = max(20, int(size(payload) * share))
+    regions = {"tool_results": {"max": limit, "min": limit // 4}, "recent": {"max": limit, "min": limit // 4}}
+    context = ContextManager(payload.format, Budget(window=limit, regions=regions), kind, plugins=())
+    context.remember("diet", "no nuts")
+    for number, message in enumerate(payload.messages):
+        context.add(message, system=payload.system if number == 0 else None)
+        if not number:
+            context.pin(0)
+        error = refusal(context, payload.tools)
+        if error is not None:
+            told = [int(found[1]) for line in error.fixed if (found := SAID.search(line))]
+            left = LEFT.search(str(error))
+            assert len(told) == len(error.fixed)
+            assert sum(told) + (int(left[1]) if left else 0) == error.needed, str(error)
+
+
+def refusal(context: ContextManager, tools: Any) -> BudgetExceededError | None:
+    """Why what there is does not fit, None when it does or cannot be sent yet."""
+    try:
+        context.prepare_sync(tools=tools)
+    except BudgetExceededError as error:
+        return error
+    except (OpenCallsError, ProviderFormatError):
+        return None
+    return None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit import Budget
+import pytest
+
+from ctxkit import Budget, ConfigError, ContextManager
 
 LOG = "2031-02-03 01:14 WARN row skipped, column price empty, sheet 3\n" * 60
 
@@ -37,3 +39,34 @@ def test_failure_inside_is_named_by_the_strategy_that_failed(chat: Any) -> None:
     context = chat.manager(budget, within("tool_results", {"kind": "clear-tool-results", "keep": 0}))
     (edit,) = context.compact().edits
     assert edit.by == "clear-tool-results"
+
+
+@pytest.mark.parametrize(
+    ("region", "said"),
+    [
+        ("tool-results", "did you mean the built-in region tool_results?"),
+        ("Recent", "did you mean the built-in region recent?"),
+        ("sumary", "did you mean the built-in region summary?"),
+        ("tools", "tools are the schemas, of which nothing goes; the results are in tool_results"),
+        (" ", "a region needs a name"),
+    ],
+)
+def test_a_region_in_which_nothing_ever_is_is_refused(region: str, said: str) -> None:
+    steps = {"kind": "hybrid", "steps": [within(region, "clear-tool-results"), "drop-oldest"]}
+    with pytest.raises(ConfigError) as caught:
+        ContextManager("openai-chat", Budget(window=900), steps)
+    assert caught.value.path == "strategy.steps.0.region"
+    assert str(caught.value).startswith(f"strategy.steps.0.region: {said}")
+
+
+def test_a_region_of_somebodys_own_is_worked_on() -> None:
+    budget = Budget(window=9_000, aim_for=100)
+    context = ContextManager("openai-chat", budget, within("notes", "drop-oldest"))
+    context.add([{"role": "user", "content": LOG[:900]}, {"role": "assistant", "content": "ok"}])
+    context.add(
+        [{"role": "user", "content": f"note {LOG[:900]}"}, {"role": "assistant", "content": "ok"}],
+        region="notes",
+    )
+    context.add({"role": "user", "content": "So?"})
+    (edit,) = context.compact().edits
+    assert edit.positions == (2, 3)

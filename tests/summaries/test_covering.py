@@ -171,9 +171,9 @@ def test_what_is_left_of_a_thinking_loop_begins_with_thinking() -> None:
     assert covering(view, keep_turns=0).units == (0, 1, 3, 5, 7)
 
 
-def test_a_loop_that_thinks_only_once_is_left_alone() -> None:
+def test_of_a_loop_that_thinks_only_once_what_is_behind_that_step_is_covered() -> None:
     view = view_of(loop([True, False, False, False]), format="anthropic", aim_for=200)
-    assert covering(view, keep_turns=0).units == (0, 1)
+    assert covering(view, keep_turns=0).units == (0, 1, 5, 7)
 
 
 def test_work_does_not_grow_with_what_was_folded() -> None:
@@ -188,9 +188,9 @@ def test_work_does_not_grow_with_what_was_folded() -> None:
     assert min(read) == 60
 
 
-def test_behind_the_last_end_of_a_thinking_loop_nothing_is_covered() -> None:
+def test_the_last_step_of_a_loop_that_thinks_is_not_covered() -> None:
     view = view_of(loop([True, False, True, False, False]), format="anthropic", aim_for=200)
-    assert covering(view, keep_turns=0).units == (0, 1, 3, 5)
+    assert covering(view, keep_turns=0).units == (0, 1, 3, 5, 9)
     assert covering(view, keep_turns=0).complete
 
 

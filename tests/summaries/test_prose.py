@@ -61,6 +61,15 @@ from ctxkit.summaries.prose import (
             ["Use v1.0.", "Read a.txt at x.example/?a=b.", "Good."],
         ),
         ("我用nuts.不要放。OK", ["我用nuts.", "不要放。", "OK"]),
+        ("It is my mother's. I like it.", ["It is my mother's.", "I like it."]),
+        ("We need: 1. Nuts. 2. Milk. Good.", ["We need: 1. Nuts.", "2. Milk.", "Good."]),
+        ("我要：1. 花生。2. 虾。好。", ["我要：1. 花生。", "2. 虾。", "好。"]),
+        ("I have 1. You have more.", ["I have 1.", "You have more."]),
+        ("```ls``` fails.\nI go.\n```cd``` too.", ["```ls``` fails.", "I go.", "```cd``` too."]),
+        ("````\n```\nx\n```\n````\nI go.", ["I go."]),
+        ("~~~\n```\nx\n~~~\nI go.\n```", ["I go.", "```"]),
+        ("```a\nx\n```b\ny\n```\nI go.", ["I go."]),
+        ("```\nx\n``` and then\nI go.\n```\ny\n```", ["``` and then", "I go."]),
         ("", []),
     ],
 )
@@ -105,6 +114,11 @@ def test_sentences_stand_in_the_text_as_they_are_and_are_short(text: str) -> Non
         "a.) ",
         "... a",
         "x. (",
+        "：1. ",
+        "a 1. ",
+        "我 ",
+        "~~~\n",
+        "`",
     ],
 )
 def test_a_hostile_megabyte_is_read(piece: str) -> None:
@@ -157,13 +171,14 @@ def test_plugins_have_the_same_sentences_and_what_binds() -> None:
         ("Ｎｅｖｅｒ　１", "Never 1"),
         ("don’t, don´t, donʼt, don`t", "don't, don't, don't, don't"),
         ("plain, 不变。", "plain, 不变。"),
+        ("我 对\n花\u3000\u200b 生 a 过 敏", "我对花生 a 过敏"),
     ],
 )
 def test_words_are_looked_for_in_what_is_seen(text: str, read: str) -> None:
     assert legible(text) == read
 
 
-@given(st.text(alphabet="ab \t\n\u00a0\u200b\u00ad\u3000’Ａ、"))
+@given(st.text(alphabet="ab我 \t\n\u00a0\u200b\u00ad\u3000’Ａ、"))
 def test_each_character_that_is_seen_has_its_place(text: str) -> None:
     places = places_of(text)
     assert len(places) == len(legible(text))

@@ -191,3 +191,108 @@ def test_a_quotation_is_looked_up_at_its_speaker() -> None:
     assert VOICES.quoted("assistant", "run the linter before each commit")
     assert not VOICES.quoted("user", "run the linter before each commit")
     assert VOICES.quoted("", "run the linter before each commit")
+
+
+RULES = Voices(
+    [
+        ("user", "Please ship order W1 to my office. Never call me before nine, I work nights."),
+        ("user", "I am allergic to peanuts. Where is my cake?"),
+        ("assistant", "Of course. Shall I add a peanut bar as a gift?"),
+        ("user", "No, no peanut bar please. And do not ship to my home."),
+        ("assistant", "Your gift voucher is no longer valid, it must be renewed."),
+        ("user", "我对花生过敏。绝对不要在九点前打电话。不要寄到家里。"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "taken_back"),
+    [
+        ("is no longer allergic to peanuts", True),
+        ("used to be allergic to peanuts, has outgrown it", True),
+        ("not true any more: I am allergic to peanuts.", True),
+        ('"I am allergic to peanuts." was said by mistake, ignore it', True),
+        ("no longer: never call before nine", True),
+        ("user took back: Never call me before nine, I work nights.", True),
+        ("the rule never to call before nine was withdrawn", True),
+        ("已不再对花生过敏", True),
+        ("“我对花生过敏”是口误", True),
+        ("曾对花生过敏，现已痊愈", True),
+        ("撤回：绝对不要在九点前打电话", True),
+        ("is allergic to peanuts", False),
+        ("never call before nine", False),
+        ("对花生过敏", False),
+        ("再也不要在九点前打电话", False),
+        ("is the user no longer allergic to peanuts?", False),
+        ("the order is no longer at the depot", False),
+        ("the cake is no longer available", False),
+        ("订单已不在仓库", False),
+    ],
+)
+def test_what_takes_a_rule_back(sentence: str, taken_back: bool) -> None:
+    assert RULES.takes_back(sentence, people_alone=True) is taken_back
+
+
+@pytest.mark.parametrize(
+    ("later", "sentence"),
+    [
+        ("My peanut allergy is cured, by the way.", "is no longer allergic to peanuts"),
+        ("Forget it, I no longer mind calls before nine.", "no longer: never call before nine"),
+        ("All right, call me before nine.", "the user took back: never call before nine"),
+        ("我的花生过敏已经治好了。", "不再对花生过敏"),
+    ],
+)
+def test_what_people_took_back_themselves_is_taken_back(later: str, sentence: str) -> None:
+    rules = [("user", "I am allergic to peanuts. Never call me before nine. 我对花生过敏。")]
+    assert Voices(rules).takes_back(sentence, people_alone=True)
+    assert not Voices([*rules, ("user", later)]).takes_back(sentence, people_alone=True)
+    assert Voices([*rules, ("assistant", later)]).takes_back(sentence, people_alone=True)
+    assert not Voices([*rules, ("assistant", later)]).takes_back(sentence, people_alone=False)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "forbidden"),
+    [
+        ("ship order W1 to the home", True),
+        ("order W1 is shipped to the user's home on Monday", True),
+        ("a peanut bar is added as a gift", True),
+        ("把订单W1寄到家里", True),
+        ("ship order W1 to the office", False),
+        ("ship order W1 to the office instead of the home", False),
+        ("find out whether order W1 can be shipped home", False),
+        ("ship to the office, not to the home", False),
+        ("avoid shipping to the home", False),
+        ("the peanut bar is left out of the gift", False),
+        ("send the gift", False),
+        ("不寄到家里", False),
+        ("寄到办公室", False),
+    ],
+)
+def test_what_people_forbade_among_other_words(sentence: str, forbidden: bool) -> None:
+    assert RULES.contradicted(sentence) is forbidden
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        [("user", "All right, ship it to my home.")],
+        [("assistant", "Shall I ship it to your home after all?"), ("user", "Yes, please.")],
+        [("assistant", "The office is closed. May I ship it to your home?"), ("user", "Sure.")],
+    ],
+)
+def test_what_people_forbade_and_then_agreed_to_is_allowed(later: list[tuple[str, str]]) -> None:
+    before = [("user", "Please ship order W1 to my office. Do not ship to my home.")]
+    told = "ship order W1 to the home"
+    assert Voices(before).contradicted(told)
+    assert not Voices([*before, *later]).contradicted(told)
+    refused = [("assistant", "Shall I ship it to your home after all?"), ("user", "No, to the office.")]
+    assert Voices([*before, *refused]).contradicted(told)
+
+
+def test_a_user_is_asked_by_name_or_with_all_others() -> None:
+    voices = Voices([("user Ann", "I am allergic to nuts."), ("user Ben", "I need a ramp.")])
+    assert voices.quoted("user Ann", "is allergic to nuts")
+    assert not voices.quoted("user Ben", "is allergic to nuts")
+    assert not voices.quoted("user An", "is allergic to nuts")
+    assert voices.quoted("user", "is allergic to nuts")
+    assert voices.contradicted("is not allergic to nuts")

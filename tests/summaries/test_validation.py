@@ -435,6 +435,28 @@ def test_values_without_room_are_named() -> None:
     assert "TCK-00099" in done.text
 
 
+def test_lines_without_room_are_named() -> None:
+    lines = [f"step {at} of the job was looked at by the worker" for at in range(60)]
+    done = check("Done:\n" + "\n".join(f"- {line}" for line in lines), max_tokens=60)
+    gone = [line for line in lines if f"- {line}" not in done.text.splitlines()]
+    assert gone
+    assert done.crowded
+    assert done.notes == (
+        "no room for " + ", ".join(f'"{line}"' for line in gone[:24]) + f" and {len(gone) - 24} more",
+    )
+
+
+def test_what_binds_has_room_before_values_that_were_said_later() -> None:
+    said = (
+        Said("user", "I am allergic to peanuts."),
+        *(Said("user", f"Ticket TCK-{at:05} is open.") for at in range(100)),
+    )
+    done = check("Goal:\n- look at the tickets", said, max_tokens=80)
+    assert "- user: I am allergic to peanuts." in done.text.splitlines()
+    assert "TCK-00099" in done.text
+    assert "TCK-00000" not in done.text
+
+
 def test_an_earlier_summary_stays_and_the_answer_adds_to_it() -> None:
     earlier = check("Goal:\n- find out why the job hangs\nOpen:\n- ask for the host of the stuck worker").text
     more = (Said("user", "The host is db7.example:5432."), Said("assistant", "Thank you."))

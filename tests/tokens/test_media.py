@@ -14,8 +14,10 @@ from ctxkit.tokens.images import image_size
 from ctxkit.tokens.media import (
     anthropic_image_tokens,
     audio_tokens,
+    data_url_type,
     file_tokens,
     gemini_media_tokens,
+    is_data_url,
     openai_image_tokens,
 )
 
@@ -175,3 +177,22 @@ def test_odd_values_have_a_price(value: Any, other: Any) -> None:
     )
     assert file_tokens(value, other) >= 0
     assert audio_tokens(value, other) > 0
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("data:image/png;base64,AAAA", "image/png"),
+        ("DATA:Image/PNG;base64,AAAA", "image/png"),
+        ("data: text/plain ;charset=utf-8,Hi", "text/plain"),
+        ("data:,Hi", ""),
+        ("https://example.org/a.png", ""),
+        ("image/png", ""),
+        (b"data:image/png;base64,AAAA", ""),
+        (None, ""),
+    ],
+)
+def test_the_type_that_a_data_url_tells(url: Any, kind: str) -> None:
+    assert data_url_type(url) == kind
+    assert not isinstance(url, str) or is_data_url(url) == url.lower().startswith("data:")
+    assert isinstance(url, bytes) or file_tokens(url, "") == file_tokens(url, kind)

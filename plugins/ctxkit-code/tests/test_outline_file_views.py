@@ -80,7 +80,9 @@ def test_a_view_of_a_file_that_was_changed_since_is_no_repetition() -> None:
 
 def test_the_newest_step_stays_whatever_keep_says() -> None:
     context = compacted(("one.py", source("one")), ("two.py", source("two")), keep=0)
-    assert results(context)[1] == source("two")
+    first, second = results(context)
+    assert "] outline of one.py, " in first
+    assert second == source("two")
 
 
 def test_excluded_tools_are_left_alone() -> None:
@@ -107,8 +109,10 @@ def test_what_a_tool_says_around_a_source_stays() -> None:
 
 @pytest.mark.parametrize("text", ["total 4\n" * 300, "patch\n+def x():\n" * 200])
 def test_text_that_is_no_source_stays(text: str) -> None:
-    context = compacted(("notes.txt", text), ("a.py", source("a")), ("b.py", source("b")))
-    assert results(context)[0] == text
+    context = compacted(("notes.txt", text), *((f"{name}.py", source(name)) for name in "abc"))
+    notes, outline, *_ = results(context)
+    assert notes == text
+    assert "] outline of a.py, " in outline
 
 
 def test_responses_of_gemini_stay_objects() -> None:
@@ -129,13 +133,15 @@ def test_responses_of_gemini_stay_objects() -> None:
     assert made["output"].endswith("4:def one(value: int) -> int: … 5-45")
 
 
-def test_two_calls_without_ids_are_not_mistaken_for_each_other() -> None:
+@pytest.mark.parametrize("ids", [[{}, {}], [{"id": "1"}, {"id": "2"}]], ids=["without ids", "with ids"])
+def test_two_calls_are_not_mistaken_for_each_other(ids: list[dict[str, str]]) -> None:
     calls = [
-        {"functionCall": {"name": "read_file", "args": {"path": path}}} for path in ("one.py", "notes.txt")
+        {"functionCall": {"name": "read_file", "args": {"path": path}, **id}}
+        for path, id in zip(("one.py", "notes.txt"), ids, strict=True)
     ]
     answers = [
-        {"functionResponse": {"name": "read_file", "response": {"output": text}}}
-        for text in (source("one"), "one\n" * 200)
+        {"functionResponse": {"name": "read_file", "response": {"output": text}, **id}}
+        for text, id in zip((source("one"), "one\n" * 200), ids, strict=True)
     ]
     contents: list[dict[str, Any]] = [
         {"role": "user", "parts": [{"text": "Mend it."}]},
@@ -150,5 +156,6 @@ def test_two_calls_without_ids_are_not_mistaken_for_each_other() -> None:
     context.add(contents)
     context.compact()
     first, second = context.prepare_sync().messages[2]["parts"]
-    assert first["functionResponse"]["response"]["output"] == source("one")
+    is_outlined = "] outline of one.py, " in first["functionResponse"]["response"]["output"]
+    assert is_outlined is all(ids)
     assert second["functionResponse"]["response"]["output"] == "one\n" * 200

@@ -45,7 +45,7 @@ def _stated(sentence: str, said_by: Speaker) -> Iterator[Fact]:
     trust, asks, topic = CONFIDENCE[said_by], is_question(sentence), topic_of(sentence)
     about = f"{topic} for {', '.join(orders)}" if orders else topic
     if promises:
-        yield Fact(f"promised {about}", sentence, trust, said_by=said_by, must_keep=True, priority=7)
+        yield Fact(f"promised {about}", sentence, trust, said_by=said_by, must_keep=True, priority=6)
     if demands:
         key = f"wanted {about}" if about else "wanted"
         yield Fact(key, sentence, trust, said_by=said_by, must_keep=True, priority=7)

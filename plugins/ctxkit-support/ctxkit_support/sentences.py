@@ -45,6 +45,7 @@ _DAY = rf"\bon (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|{_MONTH} \d{{1,2}}|
 _BY = re.compile(f"{_DEADLINE}|{_ZH_DEADLINE}", re.IGNORECASE)
 _WHEN = re.compile(f"{_DEADLINE}|{_DAY}|{_ZH_DEADLINE}", re.IGNORECASE)
 _ENGAGED = re.compile(f"{_WILL}|{_ZH_DOES}", re.IGNORECASE)
+_ZH_DONE = re.compile(f".*已经?[^，,。；;]{{0,15}}?(?:{_ZH_DOES})")
 _WANTED = re.compile(r"\b(?:want|need|expect|require)\b|要|希望|得", re.IGNORECASE)
 _DEMAND = re.compile(
     r"\b(?:must|never|only if|only want|unless|no later than|no more than|at most|at least|under no circumstances"
@@ -133,12 +134,12 @@ def has_deadline(sentence: str) -> bool:
 
 
 def is_promise(sentence: str) -> bool:
-    """Whether somebody engages to do something by a time: "we will refund 49.90 by Friday"."""
+    """Whether somebody engages to do something by a time: "we will refund 49.90 by Friday"; 已于4月5日送达 is done."""
     return (
         bool(_WHEN.search(sentence))
         and not is_question(sentence)
         and bool(topic_of(sentence))
-        and bool(_ENGAGED.search(sentence))
+        and bool(_ENGAGED.search(_ZH_DONE.sub("", sentence)))
     )
 
 

@@ -27,6 +27,7 @@ from ctxkit_support.sentences import (
         "我们会在3个工作日内把49.9元退到您的支付宝。",
         "24小时内给您回复。",
         "12月3日之前补发一件新的。",
+        "已为您申请退款，3天内到账。",
     ],
 )
 def test_promises(sentence: str) -> None:
@@ -43,6 +44,8 @@ def test_promises(sentence: str) -> None:
         "The office opens on Monday.",
         "几天能退款吗？",
         "我帮您查一下。",
+        "订单已于2025年4月5日送达。",
+        "退款已经在3天内处理。",
     ],
 )
 def test_no_promises(sentence: str) -> None:
