@@ -122,7 +122,8 @@ def _digested(view: View, results: Sequence[ToolResult], least: Rank, *, spare: 
 def _gain(view: View, result: ToolResult, content: Any) -> int:
     """Tokens that a digest saves, 0 when it is not worth it."""
     gain = saved(view, result.item, result.part, content)
-    return gain if gain > LEAST_SAVED_SHARE * result.item.tokens else 0
+    size = min(result.item.tokens, view.count(result.text))  # its message may hold others
+    return gain if gain > LEAST_SAVED_SHARE * size else 0
 
 
 def _digests(view: View, results: Sequence[ToolResult], least: Rank) -> list[Any]:

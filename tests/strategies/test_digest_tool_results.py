@@ -423,3 +423,43 @@ def test_a_late_result_that_was_put_beside_another_is_in_the_digest() -> None:
     digest = str(context.prepare_sync().messages[0])
     assert "weather(city=Oslo) -> celsius=5" in digest
     assert "(city=Rome) -> celsius=25; station=ROM-1" in digest
+
+
+def parallel(format: str, count: int) -> list[dict[str, Any]]:
+    """A step with many calls, all results in one message."""
+    results = [
+        json.dumps({"order_id": f"W{n:04}", "notes": "words that say nothing, " * 30}) for n in range(count)
+    ]
+    if format == "anthropic":
+        calls = [{"type": "tool_use", "id": f"c{n}", "name": "get", "input": {}} for n in range(count)]
+        told = [
+            {"type": "tool_result", "tool_use_id": f"c{n}", "content": text} for n, text in enumerate(results)
+        ]
+        said = (
+            {"role": "user", "content": "Look."},
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": told},
+        )
+        return [*said, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "And now?"}]
+    asked = [{"functionCall": {"name": f"get_{n}", "args": {}}} for n in range(count)]
+    answers = [
+        {"functionResponse": {"name": f"get_{n}", "response": json.loads(text)}}
+        for n, text in enumerate(results)
+    ]
+    said = ({"role": "user", "parts": [{"text": "Look."}]}, {"role": "model", "parts": asked})
+    end = ({"role": "model", "parts": [{"text": "Done."}]}, {"role": "user", "parts": [{"text": "And now?"}]})
+    return [*said, {"role": "user", "parts": answers}, *end]
+
+
+@pytest.mark.parametrize("count", [1, 5, 12, 40])
+@pytest.mark.parametrize("format", ["anthropic", "gemini"])
+def test_what_a_digest_has_to_save_is_a_share_of_its_result_however_many_stand_in_one_message(
+    format: Any, count: int
+) -> None:
+    budget = Budget(window=100_000, compact_at=20, aim_for=20, min_gain=0)
+    context = ContextManager(format, budget, IN_PLACE)
+    context.add(parallel(format, count))
+    request = context.prepare_sync()
+    assert len([edit for edit in request.report.edits if edit.kind == "Shorten"]) == count
+    assert "say nothing" not in json.dumps(request.messages)
+    assert not context.compact().edits, "and a second time changes nothing"
