@@ -448,6 +448,13 @@ class TestRules:
         assert rules([*before[:3], *before[5:]]) == ["A16"]
         assert rules([*before[:3], user("[one step left out]"), *before[5:]]) == ["A16"]
 
+    def test_a_loop_that_begins_with_thinking_by_one_reading_is_taken(self) -> None:
+        """Behind a message of the user's own, though it joins results, and though words beside results follow it."""
+        front = [user("hi"), model(use("a")), user(result("a"))]
+        behind = [user(result("b"), text("go on")), model(use("c")), user(result("c"))]
+        assert rules([*front, user("and now"), model(THOUGHT, use("b")), *behind]) == []
+        assert rules([user("hi"), model(THOUGHT, text("ok")), *front, model(use("b")), *behind]) == ["A16"]
+
 
 class TestRepair:
     @pytest.mark.parametrize("name", [name for name in BROKEN if name not in STAYS])
