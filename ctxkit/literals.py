@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "HAN",
+    "HAN_CHARACTER",
     "Rank",
     "as_json",
     "gist",
@@ -47,6 +48,8 @@ LONGEST_OPENING = 2_000
 
 HAN = r"㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff"
 """Chinese characters, for use in the class of a regular expression."""
+
+HAN_CHARACTER = re.compile(f"[{HAN}]")
 
 SHORT = 40
 """Characters up to which a string is a value; what is longer is prose."""

@@ -375,7 +375,7 @@ _NO_NAMES = ('"', _SAME_AS, "<facts ", "</facts ")
 _ESCAPED = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _line(subject: str, place: str, said_at: str, key: str, value: str, retracted: bool) -> str:
     """The line of a fact; each is asked for many times in a compaction."""
     where = (f"in {place}" if place else "", f"at {said_at}" if said_at else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ctxkit.literals import HAN
+from ctxkit.literals import HAN, HAN_CHARACTER
 from ctxkit.summaries.cues import asks, is_small_talk, requests, words
 from ctxkit.summaries.prose import content, legible
 
@@ -58,7 +58,6 @@ _TOO = re.compile(r"[A-Za-z].{1,60}[^A-Za-z](?:too|as well|either)\W{0,2}\Z", re
 
 _ALSO = re.compile(words("also|too|as well|either", "也|[还還][对對会會]"), re.IGNORECASE)
 _WORD = re.compile(rf"[^\W_{HAN}]{{1,40}}(?:['’-][A-Za-z]{{1,20}})?")
-_HAN = re.compile(f"[{HAN}]")
 _SAYS = re.compile(rf"[A-Za-z]{{3}}|[{HAN}]")
 
 
@@ -123,4 +122,4 @@ def _stands_open(sentence: str) -> bool:
 
 
 def _is_short(sentence: str, most: int, most_han: int) -> bool:
-    return len(_WORD.findall(sentence)) <= most and len(_HAN.findall(sentence)) <= most_han
+    return len(_WORD.findall(sentence)) <= most and len(HAN_CHARACTER.findall(sentence)) <= most_han

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ctxkit.keyfacts.passages import LONGEST_WHOLE, passages
 from ctxkit.keyfacts.words import Duty, duty, has_duty, leans
-from ctxkit.literals import HAN, word_set
+from ctxkit.literals import HAN_CHARACTER, word_set
 from ctxkit.summaries.cues import asks, is_small_talk, requests, wonders, words
 from ctxkit.summaries.prose import legible, sentences
 
@@ -51,7 +51,6 @@ _OF_QUESTIONS_HAN = re.compile(
     "[这這那个個您你我他她它们們的了吗嗎呢吧啊是不要能可以有没沒再说說一定必须須需得还還都也先等会會后後好行吗问問题題事会會重关關系係影响響告诉訴提供填写寫下]"
 )
 _WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]{3,40}(?![A-Za-z'])")
-_HAN = re.compile(f"[{HAN}]")
 
 FEWEST_HAN = 2
 """Chinese characters of a question that name something."""
@@ -81,7 +80,7 @@ def answers(text: str, own: tuple[str, ...] = ()) -> bool:
     said = [each for each in sentences(text) if not any(each in whole for whole in kept)]
     if kept:
         said = [each for each in said if asks(each) or not (is_small_talk(each) or requests(each))]
-    return any(_names_something(each) if asks(each) else True for each in said)
+    return any(not asks(each) or _names_something(each) for each in said)
 
 
 def _names_something(question: str) -> bool:
@@ -90,7 +89,7 @@ def _names_something(question: str) -> bool:
     if _ASKS_BACK.search(read):
         return False
     named = any(word.lower() not in _OF_QUESTIONS for word in _WORD.findall(read))
-    return named or len(_HAN.findall(_OF_QUESTIONS_HAN.sub("", read))) >= FEWEST_HAN
+    return named or len(HAN_CHARACTER.findall(_OF_QUESTIONS_HAN.sub("", read))) >= FEWEST_HAN
 
 
 def _is_asked(sentence: str) -> bool:

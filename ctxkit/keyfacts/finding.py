@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from ctxkit.core.facts import Fact, Speaker
+from ctxkit.core.facts import Fact, Speaker, is_rule
 from ctxkit.keyfacts.lines import fenced
 from ctxkit.keyfacts.passages import LONGEST_WHOLE, is_stub, passages
 from ctxkit.keyfacts.statements import Statement, statements_in
@@ -17,7 +17,7 @@ from ctxkit.summaries.cues import asks, binds, decides
 from ctxkit.summaries.prose import LONGEST, is_prose, sentences
 from ctxkit.summaries.specifics import Kind, Specific, carried, identifies
 
-__all__ = ["MOST_RULES", "Found", "bound_by", "stated_in"]
+__all__ = ["MOST_RULES", "Found", "bound_by", "is_users", "stated_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ _EXACT = frozenset(
     }
 )
 """Kinds that are the same wherever they stand; dates and amounts say nothing without their sentence."""
+
+
+def is_users(fact: Fact) -> bool:
+    """Whether a user said it, or a note that came back, whose facts are nobody's or a tool's, tells it as a user's rule."""
+    return fact.said_by == "user" or (is_rule(fact) and fact.said_by != "tool")
 
 
 def bound_by(text: str, own: tuple[str, ...] = ()) -> list[Found]:

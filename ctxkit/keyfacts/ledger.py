@@ -14,15 +14,14 @@ from ctxkit.core.facts import (
     Fact,
     active_facts,
     frames_of,
-    is_rule,
     taken_back,
     unnumbered,
     unused_number,
 )
-from ctxkit.keyfacts.finding import VITAL, Found
+from ctxkit.keyfacts.finding import VITAL, Found, is_users
 from ctxkit.keyfacts.room import Room
 
-__all__ = ["Ledger", "Settled", "is_users"]
+__all__ = ["Ledger", "Settled"]
 
 RULES_SHARE = 0.75
 """Of the cap: what musts and prohibitions may take; what is vital (allergies, the user's own words) may take all of
@@ -248,11 +247,6 @@ class Ledger:
         if line not in self._costs:
             self._costs[line] = self._count(unnumbered(line)) + LINE
         return self._costs[line]
-
-
-def is_users(fact: Fact) -> bool:
-    """Whether a user said it, or a note that came back tells it as a user's rule."""
-    return fact.said_by == "user" or (is_rule(fact) and fact.said_by != "tool")
 
 
 def _sense(fact: Fact) -> tuple[bool, str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-from ctxkit.literals import HAN
+from ctxkit.literals import HAN_CHARACTER
 from ctxkit.summaries.prose import fenced_lines
 
 __all__ = ["Kind", "Line", "fenced", "is_next", "placed_lines"]
@@ -22,8 +22,6 @@ _MARK = re.compile(
     r"|[（(]?\d{1,3}[)）、]|[（(]?[一二三四五六七八九十]{1,3}[)）、]|[①-⑳]"
 )
 """What stands before an item of a list, or a heading."""
-
-_HAN = re.compile(f"[{HAN}]")
 
 
 class Kind(Enum):
@@ -82,7 +80,7 @@ def is_next(line: Line, following: Line) -> bool:
 
 def _breaks(line: str, following: str, wanted: Callable[[str], bool]) -> bool:
     """Whether a word of Chinese characters that is wanted begins in one line and ends in the next."""
-    if not (_HAN.match(line[-1:]) and _HAN.match(following[:1])):
+    if not (HAN_CHARACTER.match(line[-1:]) and HAN_CHARACTER.match(following[:1])):
         return False
     ends = ((line[-many:], following[:many]) for many in range(1, LONGEST_HALF + 1))
     return any(wanted(head + tail) and not (wanted(head) or wanted(tail)) for head, tail in ends)

@@ -14,7 +14,7 @@ from ctxkit.core.marks import is_marked
 from ctxkit.core.profile import told_again
 from ctxkit.core.view import View
 from ctxkit.hooks import Called
-from ctxkit.keyfacts.finding import MOST_RULES, NAMED, READ, VITAL, Found, bound_by, stated_in
+from ctxkit.keyfacts.finding import MOST_RULES, NAMED, READ, VITAL, Found, bound_by, is_users, stated_in
 from ctxkit.keyfacts.results import given_in, told_by_tool
 from ctxkit.keyfacts.words import denies
 
@@ -89,7 +89,7 @@ class Reader:
         users said must be kept, or all others."""
         ids = {item.id for unit in units for item in unit.items}
         for item, fact in chain.from_iterable(self._noted.values()):
-            if item.id in ids and rules == _is_users(fact):
+            if item.id in ids and rules == is_users(fact):
                 priority = VITAL if rules else NAMED if fact.said_by == "assistant" else READ
                 again = replace(fact, key=unnumbered(fact.key), must_keep=rules, priority=priority)
                 yield Found(replace(again, denied=denies(fact.value), source=(item.id,), turn=item.turn))
@@ -108,7 +108,7 @@ class Reader:
                     if gone and name[0] == by_tool:
                         noted[name] = [each for each in told if each not in gone]
                 continue
-            name = by_tool, fact.name, fact.value if _is_users(fact) else ""
+            name = by_tool, fact.name, fact.value if is_users(fact) else ""
             noted[name] = [*(each for each in noted.pop(name, ()) if each[0] is item), (item, fact)]
         return noted
 
@@ -173,11 +173,6 @@ class Reader:
             if by != "tool":
                 fact = _written(fact, item.writer)
             yield replace(each, fact=fact)
-
-
-def _is_users(fact: Fact) -> bool:
-    """Whether a note tells a fact as one of what users said must be kept."""
-    return is_rule(fact) and fact.said_by != "tool"
 
 
 def _came_back(item: Item, shape: Shape, part: Part) -> bool:

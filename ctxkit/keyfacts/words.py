@@ -9,7 +9,7 @@ from functools import lru_cache
 from unicodedata import normalize
 
 from ctxkit.keyfacts.idle import orders, without_idle
-from ctxkit.literals import HAN, word_set
+from ctxkit.literals import HAN_CHARACTER, word_set
 from ctxkit.summaries.cues import RULE, VITAL, words
 from ctxkit.summaries.prose import legible, places_of
 
@@ -90,7 +90,6 @@ _HAS_NONE = re.compile(
 )
 _LIST = re.compile("allerg(?:y|ies)|intolerances?|[过過]敏[史源原]|忌口", re.IGNORECASE)
 _LATIN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{1,40}(?:'[A-Za-z]{1,4})?")
-_HAN = re.compile(f"[{HAN}]")
 
 
 def leans(sentence: str) -> bool:
@@ -116,7 +115,7 @@ def lists_nothing(sentence: str) -> bool:
 def _names_little(read: str, most: int, most_han: int) -> bool:
     """Whether no more words, and no more Chinese characters, than these say what a text is about."""
     said = sum(1 for word in _LATIN.findall(read) if word.lower() not in _SAYS_NOTHING)
-    return said <= most and len(_HAN.findall(_SAYS_NOTHING_HAN.sub("", read))) <= most_han
+    return said <= most and len(HAN_CHARACTER.findall(_SAYS_NOTHING_HAN.sub("", read))) <= most_han
 
 
 def duty(sentence: str, own: tuple[str, ...] = ()) -> Duty:

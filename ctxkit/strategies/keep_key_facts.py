@@ -16,8 +16,8 @@ from ctxkit.core.facts import Fact
 from ctxkit.core.items import PartKind, Role
 from ctxkit.core.view import View
 from ctxkit.keyfacts.answering import answers, asks_for_vital
-from ctxkit.keyfacts.finding import MOST_RULES
-from ctxkit.keyfacts.ledger import Ledger, Settled, is_users
+from ctxkit.keyfacts.finding import MOST_RULES, is_users
+from ctxkit.keyfacts.ledger import Ledger, Settled
 from ctxkit.keyfacts.reading import LONGEST_TEXT, MOST_OF_MESSAGE, Reader
 from ctxkit.keyfacts.room import Room, about_to_go, room_of
 from ctxkit.keyfacts.words import is_legible

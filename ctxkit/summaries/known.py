@@ -10,26 +10,11 @@ from operator import is_not
 from ctxkit.summaries.prose import normal
 from ctxkit.summaries.specifics import Kind, Specific, narrow, specifics
 
-__all__ = ["Known", "foreign", "is_checked", "replaced"]
+__all__ = ["Known", "replaced"]
 
 _CHECKED = frozenset(Kind) - {Kind.CONSTRAINT, Kind.COMMAND, Kind.DATE, Kind.TIME}
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _RUN = re.compile(r"[A-Za-z0-9]+")
-
-
-def foreign(summary: str, sources: Iterable[str]) -> tuple[str, ...]:
-    """Identifier-like specifics of a summary that stand in no source: invented, or with a character changed.
-
-    Identifiers, addresses, paths, phone numbers, versions and codes; sums of money by their number, so that
-    1,234.56 and 1234.56 are the same.
-    """
-    known = Known(sources)
-    return tuple(each.text for each in specifics(summary) if is_checked(each) and not known.has(each))
-
-
-def is_checked(specific: Specific) -> bool:
-    """Whether a specific is one that nobody can have worded: it is in a source, or it was invented."""
-    return specific.kind in _CHECKED
 
 
 class Known:
@@ -53,6 +38,15 @@ class Known:
     def verbatim(self, specific: Specific) -> bool:
         """Whether a specific stands there as it is, and not merely as a piece of a longer one."""
         return any(True for _ in self._standing(specific.text))
+
+    def foreign_in(self, summary: str) -> tuple[str, ...]:
+        """Identifier-like specifics of a summary that do not stand there: invented, or with a character changed.
+
+        Identifiers, addresses, paths, phone numbers, versions and codes; sums of money by their number, so that
+        1,234.56 and 1234.56 are the same. Nobody can have worded them otherwise.
+        """
+        checked = (each for each in specifics(summary) if each.kind in _CHECKED)
+        return tuple(each.text for each in self.missing(checked))
 
     def missing(self, specifics: Iterable[Specific]) -> tuple[Specific, ...]:
         """Those that do not stand there; see `has`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ctxkit.literals import HAN
+from ctxkit.literals import HAN_CHARACTER
 
 __all__ = ["Language", "language_of", "matches"]
 
@@ -24,7 +24,6 @@ _BLOCK = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 _INLINE = re.compile(r"`[^`\n]{1,400}`")
 _TOKEN = re.compile(r"[!-~]+")
 _WORD = re.compile(r"[(\"']*[A-Z]?[a-z]+(?:['-][a-z]+)*[,.;:!?]*[)\"']*")
-_HAN = re.compile(f"[{HAN}]")
 
 
 def language_of(text: str) -> Language:
@@ -49,7 +48,7 @@ def _prose(text: str) -> tuple[float, float]:
     """How many words of English and of Chinese prose there are."""
     plain = _INLINE.sub(" ", _without_blocks(text))
     english = sum(1 for token in _TOKEN.findall(plain) if _WORD.fullmatch(token))
-    return english, len(_HAN.findall(plain)) / CHARACTERS_A_WORD
+    return english, len(HAN_CHARACTER.findall(plain)) / CHARACTERS_A_WORD
 
 
 def _without_blocks(text: str) -> str:

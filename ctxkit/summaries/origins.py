@@ -11,14 +11,14 @@ from ctxkit.literals import HAN
 from ctxkit.summaries.answers import without_tags
 from ctxkit.summaries.attribution import PERSONS, Quoted, directs, quoted, seizes, spoken_of, voice_of
 from ctxkit.summaries.cues import binds
-from ctxkit.summaries.known import Known, is_checked, replaced
+from ctxkit.summaries.known import Known, replaced
 from ctxkit.summaries.labels import author_of
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import sentences
 from ctxkit.summaries.salience import Said, called, label, unlabelled
 from ctxkit.summaries.sections import Sections
 from ctxkit.summaries.specifics import Kind, Specific, specifics
-from ctxkit.summaries.support import NOTED, UNVERIFIED, Support, Supported, Voices, is_unverified
+from ctxkit.summaries.support import NOTED, UNVERIFIED, Support, Supported, Voices, by_each, is_unverified
 
 __all__ = ["NOT_IN_SOURCE", "Origins"]
 
@@ -65,7 +65,7 @@ class Origins:
         said_by_tools = [each.text for each in self._tools]
         self._own, self._by_tool = Known([own]), Known(said_by_tools)
         self._own_runs = set(_runs(own)) if self._tools else set()
-        self._run_by = _by_run(said_by_tools)
+        self._run_by = by_each((at, set(_runs(text))) for at, text in enumerate(said_by_tools))
         self._support = Support(own, said_by_tools)
         self._people = frozenset(_people(sources, kept))
         self._voices = Voices(tuple(_voiced(sources, earlier))) if sources else None
@@ -85,7 +85,7 @@ class Origins:
         nearly word for word; another is a fact, or goes when it orders somebody or nothing supports it.
         """
         text = "\n".join(line for _, line in sections.lines())
-        invented = [each.text for each in specifics(text) if is_checked(each) and not self._all.has(each)]
+        invented = self._all.foreign_in(text)
         told = [f"{value!r:.120} is in no source and was taken out" for value in invented]
         marker = _Marker(invented, NOT_IN_SOURCE[self._language])
         lines: list[tuple[str, str]] = []
@@ -363,12 +363,3 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
     if 0 < len(words) < 3:
         yield tuple(words)
     yield from zip(words, words[1:], words[2:], strict=False)
-
-
-def _by_run(texts: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
-    """The places of the texts that have a run."""
-    found: dict[tuple[str, ...], list[int]] = {}
-    for at, text in enumerate(texts):
-        for run in set(_runs(text)):
-            found.setdefault(run, []).append(at)
-    return found

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ctxkit.literals import HAN
+from ctxkit.literals import HAN, HAN_CHARACTER
 from ctxkit.summaries.cues import binds
 from ctxkit.summaries.prose import stems
 from ctxkit.summaries.salience import unlabelled
@@ -24,7 +24,6 @@ _PAIR = re.compile(r"([^:：=]{1,40}?)(?::(?=\s)|：| =(?=\s))\s*(.+)")
 _BEFORE = re.compile(r" ?[(（](?:before: |原：)[^()（）]{1,60}[)）]\Z")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
 _STATE = re.compile(rf"[a-z_-]{{2,24}}|[{HAN}]{{1,6}}", re.IGNORECASE)
-_HAN = re.compile(f"[{HAN}]")
 _MEASURES = frozenset({Kind.AMOUNT, Kind.DATE, Kind.TIME, Kind.VERSION})
 
 
@@ -57,7 +56,7 @@ def superseded(old: str, new: str) -> str:
         return ""
     if before.value == now.value:
         return old
-    note = f"（原：{before.value}）" if _HAN.search(new) else f" (before: {before.value})"
+    note = f"（原：{before.value}）" if HAN_CHARACTER.search(new) else f" (before: {before.value})"
     return f"{_BEFORE.sub('', new)}{note}"
 
 

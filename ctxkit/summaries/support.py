@@ -15,13 +15,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain, pairwise
+from typing import TypeVar
 
-from ctxkit.literals import HAN
+from ctxkit.literals import HAN, HAN_CHARACTER
+from ctxkit.summaries.attribution import PERSONS
 from ctxkit.summaries.cues import asks, assents, binds
 from ctxkit.summaries.language import Language
 from ctxkit.summaries.prose import STEM, sentences, stems
 
-__all__ = ["NOTED", "UNVERIFIED", "Quotes", "Support", "Supported", "Voices", "is_unverified"]
+__all__ = ["NOTED", "UNVERIFIED", "Quotes", "Support", "Supported", "Voices", "by_each", "is_unverified"]
+
+Key = TypeVar("Key")
+Place = TypeVar("Place")
 
 UNVERIFIED: dict[Language, str] = {"en": "[unverified]", "zh": "[未核实]"}
 """What stands behind a line of a summary that nothing that was said supports."""
@@ -52,7 +57,6 @@ LIKE_SHARE = 0.6
 APART = 3
 """Words of a message from one to the next of a quotation from it: as many as one are left out, and one more."""
 
-_HAN = re.compile(f"[{HAN}]")
 _WORD = re.compile(rf"[{HAN}¬]|[^\W_{HAN}]+")
 _SMALL = frozenset(
     word
@@ -111,8 +115,6 @@ NOTED = "noted"
 _AGREED = "agreed"
 """Whose the questions of the assistant are to which a user said yes."""
 
-_PEOPLE = ("user", "system")
-
 
 class Supported(StrEnum):
     """Whose a sentence is, as far as its words tell."""
@@ -137,7 +139,9 @@ class Support:
         self._own = stems(own)
         self._by_tool = [stems(text) for text in tools]
         self._tools = frozenset().union(*self._by_tool) - self._own
-        self._foreign = {bool(_HAN.search(text)) for text in tools if len(text.split()) >= LEAST_WORDS}
+        self._foreign = {
+            bool(HAN_CHARACTER.search(text)) for text in tools if len(text.split()) >= LEAST_WORDS
+        }
 
     def of(self, sentence: str, *, translated: bool = True) -> Supported:
         """Whose a sentence is. What has a digit tells nothing here: values are looked up exactly.
@@ -163,7 +167,7 @@ class Support:
 
     def _comparable(self, sentence: str) -> bool:
         """Whether no tool said something in the other script, of which a sentence might be the translation."""
-        return not self._foreign - {bool(_HAN.search(sentence))}
+        return not self._foreign - {bool(HAN_CHARACTER.search(sentence))}
 
 
 class Quotes:
@@ -238,39 +242,34 @@ class _Heard:
         return stems("\n".join(self._texts))
 
     @cached_property
+    def _sentences(self) -> tuple[str, ...]:
+        return tuple(each for text in self._texts for each in sentences(text))
+
+    @cached_property
     def _stances(self) -> tuple[_Stance, ...]:
-        said = (each for text in self._texts for each in sentences(text))
-        return tuple(stance for each in said for stance in _Stance.each_of(each))
+        return tuple(stance for each in self._sentences for stance in _Stance.each_of(each))
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
         """The places of the clauses that have a word."""
-        found: dict[str, list[int]] = {}
-        for at, stance in enumerate(self._stances):
-            for word in stance.words:
-                found.setdefault(word, []).append(at)
-        return found
+        return by_each((at, stance.words) for at, stance in enumerate(self._stances))
 
     @cached_property
     def _rules(self) -> dict[str, list[frozenset[str]]]:
         """The words of the sentences that bind and take nothing back, by each of them."""
-        said = (each for text in self._texts for each in sentences(text))
         rules = {
             frozenset(_plain(each))
-            for each in said
+            for each in self._sentences
             if binds(each) and not (asks(each) or _TAKES_BACK.search(each))
         }
-        found: dict[str, list[frozenset[str]]] = {}
-        for rule in rules:
-            for word in rule:
-                found.setdefault(word, []).append(rule)
-        return found
+        return by_each((rule, rule) for rule in rules)
 
     @cached_property
     def _taken_back(self) -> frozenset[str]:
         """The words of the sentences that take something back."""
-        said = (each for text in self._texts for each in sentences(text))
-        return frozenset().union(*(_without_cue(each) for each in said if _TAKES_BACK.search(each)))
+        return frozenset().union(
+            *(_without_cue(each) for each in self._sentences if _TAKES_BACK.search(each))
+        )
 
     def contradicts(self, sentence: str) -> bool:
         """Whether a clause of a sentence says the opposite of the clause that it is most like, of each, if several are; or
@@ -318,11 +317,7 @@ class _Heard:
     @cached_property
     def _denials(self) -> dict[str, list[int]]:
         """The places of the clauses that deny a word."""
-        found: dict[str, list[int]] = {}
-        for at, stance in enumerate(self._stances):
-            for word in stance.denied:
-                found.setdefault(word, []).append(at)
-        return found
+        return by_each((at, stance.denied) for at, stance in enumerate(self._stances))
 
     def _is_opposed_to(self, told: _Stance) -> bool:
         like = Counter(at for word in told.words for at in self._places.get(word, ()))
@@ -372,7 +367,7 @@ class Voices:
         the assistant too."""
         words = _telling(_SMALL_CHINESE.sub(" ", order))
         if len(words) < LEAST_WORDS:
-            return any(self.quoted(by, order) for by in (_PEOPLE if people_alone else ("",)))
+            return any(self.quoted(by, order) for by in (PERSONS if people_alone else ("",)))
         heard = self._of(*_NOT_THE_ASSISTANT) if people_alone else self._of("")
         return _have(heard.stems, words, order) and not self.contradicted(order)
 
@@ -389,7 +384,7 @@ class Voices:
         return self._heard[speakers]
 
 
-_NOT_THE_ASSISTANT = (*_PEOPLE, "")
+_NOT_THE_ASSISTANT = (*PERSONS, "")
 
 
 def _agreed(spoken: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -405,6 +400,15 @@ def _agreed(spoken: Iterable[tuple[str, str]]) -> Iterator[str]:
             asked = re.sub("[?？]", ".", told[-1]) if told else ""
 
 
+def by_each(found: Iterable[tuple[Place, Iterable[Key]]]) -> dict[Key, list[Place]]:
+    """What has each of the keys, in order."""
+    places: dict[Key, list[Place]] = {}
+    for place, keys in found:
+        for key in keys:
+            places.setdefault(key, []).append(place)
+    return places
+
+
 def _without_cue(text: str) -> frozenset[str]:
     """The words of a text but for those that take something back."""
     return frozenset(_plain(_TAKES_BACK.sub(" ", text)))
@@ -412,7 +416,7 @@ def _without_cue(text: str) -> frozenset[str]:
 
 def _have(said: frozenset[str], words: Collection[str], sentence: str) -> bool:
     """Whether enough of the words of a sentence were said."""
-    share = ASKED_SHARE_CHINESE if _HAN.search(sentence) else ASKED_SHARE
+    share = ASKED_SHARE_CHINESE if HAN_CHARACTER.search(sentence) else ASKED_SHARE
     return len(said.intersection(words)) >= share * len(words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.tokens.images import base64_head
+from ctxkit.tokens.images import base64_head, is_data_url
 
 __all__ = ["base64_bytes", "is_address", "media_seconds"]
 
@@ -39,7 +39,7 @@ def media_seconds(data: object, format: str) -> float:
 
 def base64_bytes(data: str) -> int:
     """About how many bytes base64 text (or a data URL) stands for, from its length alone."""
-    start = data.find(",", 0, 1_000) + 1 if data[:5].lower() == "data:" else 0
+    start = data.find(",", 0, 1_000) + 1 if is_data_url(data) else 0
     return (len(data) - start) * 3 // 4
 
 

@@ -32,6 +32,11 @@ def image_size(data: object) -> tuple[int, int] | None:
     return size if size and min(size) > 0 else None
 
 
+def is_data_url(text: str) -> bool:
+    """Whether a text is a data URL, which holds its content itself."""
+    return text[:5].lower() == "data:"
+
+
 def base64_head(data: str, limit: int) -> bytes:
     """The bytes that the first `limit` characters of base64 text (or of a data URL's base64) stand for.
 
@@ -39,7 +44,7 @@ def base64_head(data: str, limit: int) -> bytes:
     data URL that is not base64.
     """
     start = 0
-    if data[:5].lower() == "data:":
+    if is_data_url(data):
         comma = data.find(",", 0, 1_000)
         if comma < 0 or not data[:comma].lower().endswith(";base64"):
             return b""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxkit.tokens.durations import base64_bytes, is_address, media_seconds
 from ctxkit.tokens.estimate import estimate_tokens
-from ctxkit.tokens.images import base64_head, image_size
+from ctxkit.tokens.images import base64_head, image_size, is_data_url
 
 __all__ = [
     "anthropic_image_tokens",
@@ -34,11 +34,6 @@ _UNKNOWN_PAGES = 3
 _MOST_PAGES = 1_000
 _PAGE_OBJECT = re.compile(rb"/Type\s{0,8}/Page(?![A-Za-z])")
 _TEXT_TYPES = ("json", "xml", "javascript", "yaml", "toml", "csv", "sql")
-
-
-def is_data_url(text: str) -> bool:
-    """Whether a text is a data URL, which holds its content itself."""
-    return text[:5].lower() == "data:"
 
 
 def data_url_type(url: object) -> str:

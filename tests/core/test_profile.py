@@ -64,6 +64,14 @@ def reasoning(name: str, window: int, **facts: str) -> ContextManager:
     return context
 
 
+def take_back(context: ContextManager, instead: str) -> None:
+    """The address is forgotten, or another one remembered instead."""
+    if instead:
+        context.remember("address", instead)
+    else:
+        context.forget("address")
+
+
 def counted(name: str, messages: Entries) -> int:
     return sum(map(Meter(provider(REASONING[name][0]), counter_for(None).count).entry, messages))
 
@@ -72,10 +80,7 @@ def counted(name: str, messages: Entries) -> int:
 @pytest.mark.parametrize("instead", ["", "2 High Road"])
 def test_what_is_still_told_counts_though_it_was_taken_back(name: str, instead: str) -> None:
     context = reasoning(name, 10_000, address=LONG)
-    if instead:
-        context.remember("address", instead)
-    else:
-        context.forget("address")
+    take_back(context, instead)
     request = context.prepare_sync()
     assert "Long Street" in str(request.messages), "it is taken back behind the turn"
     assert request.report.tokens_after == counted(name, request.messages)
@@ -85,10 +90,7 @@ def test_what_is_still_told_counts_though_it_was_taken_back(name: str, instead: 
 @pytest.mark.parametrize("instead", ["", "2 High Road"])
 def test_a_request_that_is_too_large_for_what_was_taken_back_is_compacted(name: str, instead: str) -> None:
     context = reasoning(name, 400, address=LONG)
-    if instead:
-        context.remember("address", instead)
-    else:
-        context.forget("address")
+    take_back(context, instead)
     request = context.prepare_sync()
     assert "Long Street" not in str(request.messages)
     assert (instead or "Where is my order?") in str(request.messages)

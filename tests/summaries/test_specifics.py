@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.summaries.known import foreign
+from ctxkit.summaries.known import Known
 from ctxkit.summaries.specifics import Kind, Specific, carried, identifies, specifics
 
 
@@ -126,6 +126,10 @@ def test_of_a_long_sentence_the_clauses_that_constrain_are_given() -> None:
 
 
 SOURCES = ("订单SN2023-188共1234.50元。", "Mail to a.b@x.com, host 10.0.0.1:8080, see /etc/hosts")
+
+
+def foreign(summary: str, sources: tuple[str, ...]) -> tuple[str, ...]:
+    return Known(sources).foreign_in(summary)
 
 
 def test_a_changed_digit_is_foreign() -> None:
