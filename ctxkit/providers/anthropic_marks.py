@@ -20,11 +20,12 @@ def arranged(entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int,
     """The messages as they go out, each with its index: where `marks` says so, it is a user message of ctxkit's own.
 
     Behind results of a tool loop that has thought, where a step without thinking follows, the model says it; and where
-    a user's words follow that a turn with thinking answers, so that they are not one message with the results. Behind
+    a user's words follow that a turn with thinking answers, lest they be one message with the results. Behind
     system text, which an assistant message has to follow, the model says it too where none follows; else it stands in front.
     """
     placed: list[tuple[int, Entry]] = []
     has_thought = in_loop = False
+    newest = next(filter(_thinks, entries), None)  # who has thought will do so in the answer that is not there yet
     ahead = zip(_followers(entries, marks, ""), _followers(entries, marks, "assistant"), strict=True)
     for at, (entry, (follower, answer)) in enumerate(zip(entries, ahead, strict=True)):
         if not marks[at]:
@@ -36,8 +37,8 @@ def arranged(entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int,
         front = len(placed)
         while front and placed[front - 1][1]["role"] == "system":
             front -= 1
-        goes_on, answered = in_loop and has_thought, in_loop and answer is not None and _thinks(answer)
-        if _is_models(follower, goes_on=goes_on, splits=answered or front < len(placed)):
+        parts = in_loop and _thinks(answer or newest)
+        if _is_models(follower, goes_on=in_loop and has_thought, parts=parts or front < len(placed)):
             placed.append((at, {**entry, "role": "assistant"}))
         else:
             placed.insert(front, (at, entry))
@@ -58,17 +59,17 @@ def _has_results(entry: Entry) -> bool:
     return entry["role"] == "user" and any(True for _ in results_of(entry))
 
 
-def _thinks(entry: Entry) -> bool:
-    """Whether it is the model's, and begins with thinking."""
-    content: Any = entry["content"]
+def _thinks(entry: Entry | None) -> bool:
+    """Whether there is one, it is the model's, and begins with thinking."""
+    content: Any = entry and entry["content"]
     first = content[0] if isinstance(content, list) and content else None
-    return entry["role"] == "assistant" and kind_of(first) in THINKING
+    return entry is not None and entry["role"] == "assistant" and kind_of(first) in THINKING
 
 
-def _is_models(follower: Entry | None, *, goes_on: bool, splits: bool) -> bool:
+def _is_models(follower: Entry | None, *, goes_on: bool, parts: bool) -> bool:
     """Whether the model has to say it: what follows goes on with its loop, or is a user's words to be kept apart."""
     if follower is None:
         return False
     if follower["role"] == "assistant":
         return goes_on and not _thinks(follower)
-    return splits
+    return parts
