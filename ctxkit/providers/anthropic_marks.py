@@ -19,13 +19,13 @@ __all__ = ["arranged"]
 def arranged(entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int, Entry]]:
     """The messages as they go out, each with its index: where `marks` says so, it is a user message of ctxkit's own.
 
-    Behind results of a tool loop that has thought, where a step without thinking follows, the model says it; and where
-    a user's words follow that a turn with thinking answers, lest they be one message with the results. Behind
-    system text, which an assistant message has to follow, the model says it too where none follows; else it stands in front.
+    Behind results of a tool loop that has thought, where a step without thinking follows, the model says it. Behind any
+    results, where a user's words follow, it does too, lest they be one message with the results; but for words in a loop
+    that has thought, which goes on behind them without: that loop has to begin before them. Behind system text, which an
+    assistant message has to follow, the model says it too where none follows; else it stands in front.
     """
     placed: list[tuple[int, Entry]] = []
     has_thought = in_loop = False
-    newest = next(filter(_thinks, entries), None)  # who has thought will do so in the answer that is not there yet
     ahead = zip(_followers(entries, marks, ""), _followers(entries, marks, "assistant"), strict=True)
     for at, (entry, (follower, answer)) in enumerate(zip(entries, ahead, strict=True)):
         if not marks[at]:
@@ -37,8 +37,9 @@ def arranged(entries: Sequence[Entry], marks: Sequence[bool]) -> list[tuple[int,
         front = len(placed)
         while front and placed[front - 1][1]["role"] == "system":
             front -= 1
-        parts = in_loop and _thinks(answer or newest)
-        if _is_models(follower, goes_on=in_loop and has_thought, parts=parts or front < len(placed)):
+        goes_on = in_loop and has_thought
+        parts = in_loop and (answer is None or _thinks(answer) or not has_thought)
+        if _is_models(follower, goes_on=goes_on, parts=parts or front < len(placed)):
             placed.append((at, {**entry, "role": "assistant"}))
         else:
             placed.insert(front, (at, entry))
@@ -59,11 +60,11 @@ def _has_results(entry: Entry) -> bool:
     return entry["role"] == "user" and any(True for _ in results_of(entry))
 
 
-def _thinks(entry: Entry | None) -> bool:
-    """Whether there is one, it is the model's, and begins with thinking."""
-    content: Any = entry and entry["content"]
+def _thinks(entry: Entry) -> bool:
+    """Whether it is the model's, and begins with thinking."""
+    content: Any = entry["content"]
     first = content[0] if isinstance(content, list) and content else None
-    return entry is not None and entry["role"] == "assistant" and kind_of(first) in THINKING
+    return entry["role"] == "assistant" and kind_of(first) in THINKING
 
 
 def _is_models(follower: Entry | None, *, goes_on: bool, parts: bool) -> bool:
