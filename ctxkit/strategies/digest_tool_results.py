@@ -36,8 +36,8 @@ class DigestToolResults(CompressionStrategy):
 
     Without `fold`, within one region, when nothing can be folded, and while it is not the whole but a region alone that
     is over its target, results are shortened where they stand, oldest first; when that is not enough for the region, the
-    oldest steps with something in it fold. A result that is JSON stays JSON; text keeps its `name: value` lines and the sentences that carry a
-    literal. What newer results say too is left out.
+    oldest steps with something in it fold. A result that is JSON stays JSON; text keeps its `name: value` lines and the
+    sentences that carry a literal. What newer results say too is left out.
 
     Attributes:
         keep: the newest results that stay when results are shortened where they stand. Where there is very little

@@ -162,7 +162,10 @@ def test_words_right_behind_results_may_be_one_message_with_them(
     before: Entries = []
     for number, (steps, thinking, answered) in enumerate(turns):
         entries = loop(steps, thinking)
-        came = [entries[:1], *([_renamed(each, f"{number}_") for each in step(entries, at)] for at in range(steps))]
+        came = [
+            entries[:1],
+            *([_renamed(each, f"{number}_") for each in step(entries, at)] for at in range(steps)),
+        ]
         thought = {"type": "thinking", "thinking": "done", "signature": "c2ln"}
         answer = [*[thought] * bool(thinking), {"type": "text", "text": "Done. " * 20}]
         for each in [*came, *[[{"role": "assistant", "content": answer}]] * answered]:

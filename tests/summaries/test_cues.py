@@ -26,6 +26,10 @@ from ctxkit.summaries import cues
         "Ne\u00adver delete the backups.",
         "You ｍｕｓｔ not call.",
         "I can´t eat gluten.",
+        "From now on use metric units.",
+        "Going forward, send the invoices to Anna.",
+        "从现在起用中文回答。",
+        "以后都用公制单位。",
     ],
 )
 def test_constraints_bind(text: str) -> None:
@@ -43,6 +47,8 @@ def test_constraints_bind(text: str) -> None:
         "要不要去",
         "不要紧",
         "不可能吧",
+        "以后再说吧。",
+        "He moved on from there.",
     ],
 )
 def test_ordinary_negations_do_not_bind(text: str) -> None:

@@ -20,7 +20,9 @@ SHORTEST, LONGEST = 5, 400
 """Characters of the shortest and the longest sentence that is a direction; what is longer is the story itself."""
 
 _SENTENCE = re.compile(r"[^\n.!?。！？]+(?:\.(?=\S)[^\n.!?。！？]*)*[.!?。！？]*[”\"'』」]*")
-_NOT_OF_ONESELF = r"(?<!\bI )(?<!\bwe )(?<!\bI['’]d )(?<!\bI['’]m )(?<!\bI['’]ve )(?<!\bI will )(?<!\bI have )(?<!\bto )"
+_NOT_OF_ONESELF = (
+    r"(?<!\bI )(?<!\bwe )(?<!\bI['’]d )(?<!\bI['’]m )(?<!\bI['’]ve )(?<!\bI will )(?<!\bI have )(?<!\bto )"
+)
 """What stands before a word of a direction, but not of what its author does, or means to do: "I don't remember"."""
 _STYLE = {
     "person": r"\b(?:first|second|third)[- ]person\b|point of view|\bPOV\b|第[一二三]人称|视角",
