@@ -124,3 +124,12 @@ def test_an_entry_that_lost_its_reasoning_is_not_taken_for_another() -> None:
     thought = {"role": "model", "parts": [{"text": "hm", "thought": True}, call]}
     second = [{"role": "user", "parts": [{"text": "b"}]}, thought, answer]
     assert kept("gemini", [*first, *second], [second[0], {"role": "model", "parts": [call]}, answer]) == []
+
+
+@pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature"])
+def test_an_entry_that_lost_its_signature_is_not_taken_for_another(key: str) -> None:
+    user, call = {"role": "user", "parts": [{"text": "a"}]}, {"text": "so"}
+    signed = {"role": "model", "parts": [{**call, key: "c2ln"}]}
+    bare = {"role": "model", "parts": [call]}
+    between = {"role": "model", "parts": [{"text": "between"}]}
+    assert kept("gemini", [user, bare, between, signed, user], [user, between, bare, user]) == []
