@@ -78,8 +78,8 @@ class Names:
 def close_gaps(
     slots: Sequence[Item | Gap], next_synthetic: int, meter: Meter, names: Names
 ) -> tuple[list[Item], dict[str, tuple[range, ...]]]:
-    """Items and gaps in wire order, with one entry for each run of gaps in a turn that stays, or right behind results,
-    lest words behind the gap be read as one message with them; and the originals behind each handle that it names.
+    """Items and gaps in wire order, with one entry for each run of gaps in a turn that stays; and the originals
+    behind each handle that such an entry names.
 
     A summary stands at the first of its gaps; a stand-in that is there already is taken into the run beside it.
     """
@@ -91,13 +91,12 @@ def close_gaps(
     written: list[Item] = []
     named: dict[str, tuple[range, ...]] = {}
     for run in _runs(slots):
-        behind_results = bool(written and written[-1].shape.results)
         if isinstance(run, Item):
-            if run.made != "gap" or run.turn in kept_turns or behind_results:
+            if run.made != "gap" or run.turn in kept_turns:
                 written.append(run)
             continue
         summary = next((gap.summary for gap in run if gap.summary and id(gap.summary) in summarised), None)
-        if summary is None and run[0].turn not in kept_turns and not behind_results:
+        if summary is None and run[0].turn not in kept_turns:
             continue
         items = [item for gap in run if summary is None or gap.summary is not summary for item in gap.items]
         if summary is not None:

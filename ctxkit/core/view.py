@@ -161,36 +161,15 @@ class View:
 
     @cached_property
     def tool_loop(self) -> tuple[Unit, ...]:
-        """The steps with calls behind the last words of a user; words right behind results may be read as one message
-        with them, and so may what marks a gap."""
-        return self._loop_behind[0]
-
-    @cached_property
-    def _loop_behind(self) -> tuple[tuple[Unit, ...], int | None]:
-        """The tool loop, and the words of a user behind which it begins."""
+        """The steps with calls of the current turn, behind the last words of a user; what marks a gap is none."""
         steps: list[Unit] = []
-        behind: int | None = None
-        joins = True
         for unit in reversed(self.units):
-            first = unit.items[0]
-            if first.marks_gap:
-                if behind is not None and steps and steps[-1].thinks:
-                    break
-                joins = False
-            elif first.shape.role is Role.USER:
-                behind, joins = unit.id, False
-            elif first.shape.role is not Role.SYSTEM:
-                if not joins and not any(item.shape.results for item in unit.items):
-                    break
-                behind, joins = None, True
-                if any(item.shape.calls for item in unit.items):
-                    steps.append(unit)
-        return tuple(reversed(steps)), behind
-
-    @property
-    def reasoning_loop(self) -> tuple[Unit, ...]:
-        """The tool loop, if it has to go on beginning with reasoning (wire rule A16)."""
-        return self.tool_loop if self.thinks_first else ()
+            says = unit.items[0].shape.role is Role.USER and not unit.items[0].marks_gap
+            if unit.turn != self.current_turn or says:
+                break
+            if any(item.shape.calls for item in unit.items):
+                steps.append(unit)
+        return tuple(reversed(steps))
 
     def parts(self, item: Item) -> tuple[Part, ...]:
         """The parts of an item; `Shorten` counts in them."""
@@ -379,14 +358,11 @@ class View:
 
     @cached_property
     def _tool_loops(self) -> tuple[tuple[Unit, ...], ...]:
-        """The tool loop, what of it stands behind the last message of a user, and what behind the last words beside
-        results, for each of them may begin a turn; where the format minds what they begin with (wire rule A16), else
-        none."""
+        """The tool loop, and what of it stands behind the last words beside results, which may begin a turn, too; where
+        the format minds what they begin with (wire rule A16), else none."""
         loop = self.tool_loop if self.setting.meter.provider.thinks_first else ()
-        turns = (at for at, unit in enumerate(loop) if unit.turn == self.current_turn)
         spoken = (at for at, unit in enumerate(loop, 1) if any(item.shape.words for item in unit.items))
-        behind = next(turns, len(loop))
-        return loop, loop[behind:], loop[max((behind, *spoken)) :]
+        return loop, loop[max(spoken, default=0) :]
 
     @cached_property
     def _thinking_loops(self) -> tuple[tuple[Unit, ...], ...]:
@@ -401,10 +377,8 @@ class View:
     @cached_property
     def leaders(self) -> frozenset[int]:
         """The steps without which a tool loop could not begin with thinking any more, where it has to: of each the last
-        one that thinks of those up to the first that stays anyway; and the words behind which it begins."""
+        one that thinks of those up to the first that stays anyway."""
         newest, led = newest_unit(self.state), set[int]()
-        if self._thinking_loops and self._loop_behind[1] is not None:
-            led.add(self._loop_behind[1])
         for loop in self._thinking_loops:
             stay = (
                 at

@@ -82,7 +82,7 @@ def _chunks(view: View) -> Iterator[_Chunk]:
     The steps of a loop that has to begin with thinking go in order, whatever their priority."""
     regions = view.budget.regions
     low = {name for name, region in regions.items() if region.priority < 0}
-    in_order = {unit.id for unit in view.reasoning_loop}
+    in_order = {unit.id for unit in view.tool_loop} if view.thinks_first else set[int]()
     first = {unit.id for unit in view.free() if unit.items[0].region in low} - in_order
     yield from (_Chunk((unit,), True) for unit in view.free() if unit.id in first)
     free = [unit for unit in view.free() if unit.id not in first]

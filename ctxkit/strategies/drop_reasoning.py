@@ -25,13 +25,11 @@ class DropReasoning(CompressionStrategy):
 
     def plan(self, view: View, services: Services) -> Plan:
         last = view.current_turn - self.keep_turns
-        in_loop = {unit.id for unit in view.reasoning_loop}
         old = tuple(
             unit.id
             for unit in view.units
             if unit.turn <= last
             and not unit.synthetic
-            and unit.id not in in_loop
             and any(
                 item.shape.role is Role.REASONING
                 or any(p.kind is PartKind.REASONING for p in view.parts(item))

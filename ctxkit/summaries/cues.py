@@ -70,9 +70,9 @@ _BINDS = _cue(
     r"|hesitate|care|want|like)\w{1,20}|(?:cannot|can['’]t|can not) (?:eat|drink|take|use|travel|fly|exceed|be|go over|afford)"
     r"|shouldn['’]t|should not|only (?:if|when|after|use)|make sure|be sure|without (?:asking|my)|deadline|keep in mind"
     r"|remember (?:that|to)|important|mandatory|required?|not exceed|has to be|have to be"
-    r"|from (?:now|here|this point|today) on(?:wards?)?|going forward|henceforth|for the rest of (?:this|the|our) (?:chat|conversation|session|project|talk)",
+    r"|from (?:now|this (?:point|moment)) on(?:wards?)?|going forward|henceforth|for the rest of (?:this|the|our) (?:chat|conversation|session|project|talk)",
     f"{VITAL[1]}|{RULE[1]}|"
-    "(?<!要)不要(?!紧)|(?<!能)不能(?!不)|(?<!可)不可(?!能|思)|不得(?!不)|千万|一定要|只能|最晚|最多|至少|不超过|截止|期限|怀孕|孕妇|始终|永远|从不|记住|牢记|重要|从现在[起开]|从今以后|[从從]今往后|今后|以后[都请不别一]",
+    "(?<!要)不要(?!紧)|(?<!能)不能(?!不)|(?<!可)不可(?!能|思)|不得(?!不)|千万|一定要|只能|最晚|最多|至少|不超过|截止|期限|怀孕|孕妇|始终|永远|从不|记住|牢记|重要|从现在[起开]|从今以后|[从從]今往后|[今以]后(?:都|请|别|一律|不要|不能|不许)",
 )
 _PREFERS = _cue(
     r"prefer\w{0,6}|rather|would like|i['’]d like|i (?:want|need|like|love|hate)|we (?:want|need)|wants? to|like to|favou?rite|budget"

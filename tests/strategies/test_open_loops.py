@@ -141,51 +141,6 @@ def test_each_request_of_a_loop_is_taken_and_begins_with_the_one_before(
         before = request.messages
 
 
-@pytest.mark.parametrize("strategy", [*STRATEGIES, "drop-reasoning"])
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 9), st.sampled_from([(), (0,), tuple(range(9))]), st.booleans()),
-        min_size=2,
-        max_size=6,
-    ),
-    st.sets(st.integers(0, 60), max_size=3),
-    st.integers(500, 2_500),
-)
-def test_words_right_behind_results_may_be_one_message_with_them(
-    strategy: str, turns: list[tuple[int, tuple[int, ...], bool]], pinned: set[int], window: int
-) -> None:
-    """Turns with an answer, and turns into which a user speaks before there is one; steps and messages are pinned.
-    Whose words stand for an answer hangs on whether the next turn thinks: who changes that may break the prefix once."""
-    changes = len({bool(thinking) for _, thinking, _ in turns}) > 1
-    context = ContextManager("anthropic", Budget(window=window), strategy, plugins=())
-    said: Entries = []
-    before: Entries = []
-    for number, (steps, thinking, answered) in enumerate(turns):
-        entries = loop(steps, thinking)
-        came = [
-            entries[:1],
-            *([_renamed(each, f"{number}_") for each in step(entries, at)] for at in range(steps)),
-        ]
-        thought = {"type": "thinking", "thinking": "done", "signature": "c2ln"}
-        answer = [*[thought] * bool(thinking), {"type": "text", "text": "Done. " * 20}]
-        for each in [*came, *[[{"role": "assistant", "content": answer}]] * answered]:
-            context.add(each)
-            said += each
-            if len(said) in pinned:
-                context.pin(len(said) - 1)
-            if each[-1]["role"] == "assistant":
-                continue
-            try:
-                request = context.prepare_sync()
-            except BudgetExceededError:
-                continue
-            were = {each.rule for each in provider("anthropic").violations(said)}
-            assert {each.rule for each in provider("anthropic").violations(request.messages)} <= were
-            assert kept("anthropic", said, request.messages) == []
-            assert changes or request.report.compacted or request.messages[: len(before)] == before
-            before = request.messages
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("thinking", [(), (0,), tuple(range(40))], ids=["never", "once", "always"])
 @pytest.mark.parametrize("at", [1, 3, 7], ids=str)

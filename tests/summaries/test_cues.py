@@ -48,6 +48,9 @@ def test_constraints_bind(text: str) -> None:
         "不要紧",
         "不可能吧",
         "以后再说吧。",
+        "以后一起吃饭吧。",
+        "今后有什么打算？",
+        "The road from here on is closed.",
         "He moved on from there.",
     ],
 )
