@@ -533,7 +533,17 @@ def test_what_a_killed_plugin_started_is_killed_with_it(check: Check, tmp_path: 
     assert check(starts, timeout=6).code == 1
     pid = int((tmp_path / "pid").read_text())
     state = Path(f"/proc/{pid}/stat")
-    assert not state.exists() or ") Z " in state.read_text()  # gone, or waits for its parent to notice
+    assert _comes(lambda: _has_ended(state)), (
+        "a process ends some time after it was killed, on a machine that is busy"
+    )
+
+
+def _has_ended(state: Path) -> bool:
+    """Whether a process is gone, or waits for its parent to notice."""
+    try:
+        return ") Z " in state.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def test_a_plugin_that_never_ends_ends_with_the_check(tmp_path: Path) -> None:
