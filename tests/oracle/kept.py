@@ -137,7 +137,8 @@ def _bare(entry: Entry) -> str:
     key = "parts" if "parts" in entry else "content"
     left = (part for part in entry[key] if not _is_reasoning(part))
     unsigned = [
-        {k: v for k, v in part.items() if k not in _SIGNATURES} if _is_signed(part) else part for part in left
+        {k: v for k, v in part.items() if gemini.camel(k) != _SIGNATURE} if _is_signed(part) else part
+        for part in left
     ]
     return dump(entry | {key: unsigned})
 
@@ -147,11 +148,11 @@ def _reasons(entry: Entry) -> bool:
     return isinstance(held, list) and any(_is_reasoning(part) or _is_signed(part) for part in held)
 
 
-_SIGNATURES = ("thoughtSignature", "thought_signature")
+_SIGNATURE = "thoughtSignature"
 
 
 def _is_signed(part: Any) -> bool:
-    return isinstance(part, dict) and any(key in part for key in _SIGNATURES)
+    return isinstance(part, dict) and _SIGNATURE in map(gemini.camel, part)
 
 
 def _is_reasoning(part: Any) -> bool:
